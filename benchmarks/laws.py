@@ -21,7 +21,7 @@ from attain import Feature
 from attain.core.errors import AttainError
 from attain.datasets import load_german
 from attain.schema import Schema
-from attain.schema.formulas import All, Comparison, Formula, Implication, View
+from attain.schema.formulas import And, Comparison, Formula, Implication, View
 from attain.schema.language import parse_rule
 from attain.schema.laws import KEPT, Law, find_laws
 from attain.tables import Table
@@ -111,7 +111,7 @@ def kind(formula: Formula) -> str:
     if isinstance(formula, Comparison):
         return "table" if "table(" in formula.text else "order" if formula.operator == "<=" else "equality"
     assert isinstance(formula, Implication)
-    parts = formula.consequence.parts if isinstance(formula.consequence, All) else (formula.consequence,)
+    parts = formula.consequence.parts if isinstance(formula.consequence, And) else (formula.consequence,)
     limits = all(isinstance(part, Comparison) and part.operator in ("<=", ">=") for part in parts)
     return "range" if limits else "pair"
 

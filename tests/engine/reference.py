@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from attain.schema.expressions import Expression
-from attain.schema.formulas import All, Among, Comparison, Formula, Implication, View
+from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication, View
 from attain.tables import Region
 
 Row = list[float]
@@ -134,7 +133,7 @@ class Reference:
         """By how much a row breaks a formula."""
         if isinstance(formula, Implication):
             return self.excess(formula.consequence, row)
-        if isinstance(formula, All):
+        if isinstance(formula, And):
             return max(self.excess(part, row) if self.breaks(part, row) else 0.0 for part in formula.parts)
         levels = any(self.region.schema[name].levels for name in formula.names)
         if not isinstance(formula, Comparison) or formula.operator == "≠" or levels:
@@ -169,7 +168,7 @@ class Reference:
                 self.undo(formula.condition, row)
             if self.breaks(formula, row):
                 self.undo(formula, row)
-        elif isinstance(formula, All):
+        elif isinstance(formula, And):
             for part in formula.parts:
                 if self.breaks(part, row):
                     self.repair(part, row, pulls)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attain.schema import Feature, Rule, Schema
-from attain.schema.formulas import All, Any, Comparison, Formula, Implication, Missing, Not, View, conjuncts
+from attain.schema.formulas import And, Comparison, Formula, Implication, Missing, Not, Or, View, conjuncts
 from attain.schema.language import parse_rule
 
 NAN = math.nan
@@ -186,7 +186,7 @@ def test_a_comparison_is_true_false_or_unknown(text: str, cells: Cells, truth: T
 
 def shape(formula: Formula) -> object:
     """The kinds of nodes of a formula."""
-    if isinstance(formula, All | Any):
+    if isinstance(formula, And | Or):
         return type(formula), [shape(part) for part in formula.parts]
     if isinstance(formula, Implication):
         return Implication, [shape(formula.condition), shape(formula.consequence)]
@@ -196,14 +196,14 @@ def shape(formula: Formula) -> object:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a = 1 or a = 2 and a = 3", (Any, [Comparison, (All, [Comparison, Comparison])])),
-        ("not a = 1 and a = 2", (All, [(Not, [Comparison]), Comparison])),
+        ("a = 1 or a = 2 and a = 3", (Or, [Comparison, (And, [Comparison, Comparison])])),
+        ("not a = 1 and a = 2", (And, [(Not, [Comparison]), Comparison])),
         ("not not a = 1", Comparison),
-        ("a = 1 and (a = 2 and a = 3)", (All, [Comparison] * 3)),
-        ("0 <= a <= 1 and a = 2", (All, [Comparison] * 3)),
+        ("a = 1 and (a = 2 and a = 3)", (And, [Comparison] * 3)),
+        ("0 <= a <= 1 and a = 2", (And, [Comparison] * 3)),
         ("a is not missing", (Not, [Missing])),
-        ("if a = 1 or a = 2 then a = 3 or a = 4", (Implication, [(Any, [Comparison] * 2)] * 2)),
-        ("(if a = 1 then a = 2) and a = 3", (All, [(Implication, [Comparison] * 2), Comparison])),
+        ("if a = 1 or a = 2 then a = 3 or a = 4", (Implication, [(Or, [Comparison] * 2)] * 2)),
+        ("(if a = 1 then a = 2) and a = 3", (And, [(Implication, [Comparison] * 2), Comparison])),
         ("if (if a = 1 then a = 2) then (if a = 3 then a = 4)", (Implication, [(Implication, [Comparison] * 2)] * 2)),
         ("((a) + (1)) * 2 <= (((`b c`)))", Comparison),
     ],

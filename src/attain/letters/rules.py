@@ -7,11 +7,10 @@ from typing import Final
 
 from attain.letters.texts import Texts
 from attain.schema import Feature, Schema
-from attain.schema.expressions import Expression
-from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
+from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication, Missing, Not, Or
 
 _SIGNS: Final = {"<=": "≤", ">=": "≥", "-": "−", "*": "×", "/": "÷", "**": "^"}
-_JOINED: Final = {All: "{} and {}", Any: "{} or {}"}
+_JOINED: Final = {And: "{} and {}", Or: "{} or {}"}
 
 
 def rule_sentence(formula: Formula, schema: Schema, texts: Texts) -> str:
@@ -29,7 +28,7 @@ class _Words:
     def of(self, formula: Formula) -> str:
         if isinstance(formula, Implication):
             return self._said("If {}, then {}", self._inner(formula.condition), self._inner(formula.consequence))
-        if isinstance(formula, All | Any):
+        if isinstance(formula, And | Or):
             template = _JOINED[type(formula)]
             return reduce(lambda left, right: self._said(template, left, right), map(self._inner, formula.parts))
         if isinstance(formula, Not):
@@ -42,7 +41,7 @@ class _Words:
         return self._among(formula, "=") if isinstance(formula, Among) else self._comparison(formula)
 
     def _inner(self, part: Formula) -> str:
-        joined = isinstance(part, Any | Implication) or (isinstance(part, Not) and not isinstance(part.part, Missing))
+        joined = isinstance(part, Or | Implication) or (isinstance(part, Not) and not isinstance(part.part, Missing))
         return f"({self.of(part)})" if joined else self.of(part)
 
     def _among(self, formula: Among, sign: str) -> str:

@@ -25,8 +25,8 @@ from attain.core.frames import Frame, open_frame
 from attain.methods.base import Explainer
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
+from attain.schema.evidence import conversion
 from attain.schema.questions import Choice, Question, family
-from attain.schema.words import conversion
 from attain.tables import unchanged
 
 _MOST_ROWS: Final = 20_000

@@ -1,22 +1,213 @@
-"""What rules say about rows, in three-valued logic: true, false, or unknown.
+"""Expressions, which are computed from the columns of a row, and formulas: what rules say about rows.
 
-A comparison is unknown where one of its numbers is missing or a special code, or where its value is undefined (NaN).
-Special codes count as values where a column is tested for one: `a = -9`, `a ≠ -9`, `a in (-9, -8)`, and in the keys of
-tables. `is missing` is always known. What is joined by `and`, `or`, `not` and `if … then …` is true or false where
-that follows whatever the unknown parts are taken to be. A row breaks a rule only where the rule is certainly false.
+An `Expression` is a short program in postfix order: each step puts a value on a stack, or replaces the topmost values
+by what an operation makes of them. Evaluation takes no recursion, so an expression may be of any length. The text of
+both is described and parsed in `attain.schema.language`.
+
+Formulas are in three-valued logic: true, false, or unknown. A comparison is unknown where one of its numbers is missing
+or a special code, or where its value is undefined (NaN). Special codes count as values where a column is tested for
+one: `a = -9`, `a ≠ -9`, `a in (-9, -8)`, and in the keys of tables. `is missing` is always known. What is joined by
+`and`, `or`, `not` and `if … then …` is true or false where that follows whatever the unknown parts are taken to be. A
+row breaks a rule only where the rule is certainly false.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import ClassVar, TypeAlias
+from functools import cached_property, reduce
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from attain.schema.expressions import Columns, Expression, LinearForm, added, located, scaled, tolerance
 from attain.schema.feature import Feature
+
+Columns: TypeAlias = Mapping[str, np.ndarray]
+Step: TypeAlias = tuple[str, Any]
+"""(`number`, its value), (`column`, its name), (`table`, a `Lookup`), or (an operation, the number of its operands)."""
+LinearForm: TypeAlias = tuple[dict[str, float], float]
+"""Σ weights[name] · column + constant."""
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": lambda *values: reduce(np.add, values),
+    "min": lambda *values: reduce(np.minimum, values),
+    "max": lambda *values: reduce(np.maximum, values),
+    "abs": np.abs,
+    "round": np.round,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "sqrt": np.sqrt,
+    "log": np.log,
+    "exp": np.exp,
+}
+OF_SEVERAL = ("sum", "min", "max")
+"""The functions that take any number of arguments; the others take one."""
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "**": np.power,
+    "negate": np.negative,
+    **FUNCTIONS,
+}
+_TOLERANCE = 1e-9
+
+
+def tolerance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The largest difference between numbers that count as equal: 0.1 + 0.2 = 0.3."""
+    return _TOLERANCE * np.maximum(1.0, np.minimum(np.abs(left), np.abs(right)))
+
+
+def located(cells: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The position of each cell among the keys, which are sorted, and whether it is one of them."""
+    after = np.searchsorted(keys, cells).clip(max=len(keys) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(np.abs(cells - keys[before]) < np.abs(cells - keys[after]), before, after)
+    return nearest, np.abs(cells - keys[nearest]) <= tolerance(cells, keys[nearest])
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The value that a table has for the cell of a column, NaN for a cell that is not in the table.
+
+    Keys and values are numbers, or positions of levels.
+    """
+
+    name: str
+    keys: tuple[float, ...]
+    values: tuple[float, ...]
+
+    @cached_property
+    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The keys in order, and their values."""
+        order = np.argsort(self.keys)
+        return np.array(self.keys)[order], np.array(self.values)[order]
+
+    def __call__(self, columns: Columns) -> np.ndarray:
+        keys, values = self.sorted
+        nearest, found = located(np.asarray(columns[self.name], dtype=np.float64), keys)
+        return np.where(found, values[nearest], np.nan)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A value that is computed from columns. Two expressions are equal if their steps are."""
+
+    text: str = field(compare=False)
+    steps: tuple[Step, ...]
+
+    def __call__(self, columns: Columns) -> np.ndarray:
+        """The value in every row; NaN or infinite where it is undefined."""
+        if len(self.steps) == 1 and self.steps[0][0] == "column":  # by far the most frequent, and needs no errstate
+            return np.asarray(columns[self.steps[0][1]], dtype=np.float64)
+        stack: list[Any] = []
+        with np.errstate(all="ignore"):
+            for kind, content in self.steps:
+                if kind == "number":
+                    stack.append(content)
+                elif kind == "column":
+                    stack.append(columns[content])
+                elif kind == "table":
+                    stack.append(content(columns))
+                else:
+                    operands = stack[-content:]
+                    stack[-content:] = [_OPERATIONS[kind](*operands)]
+        return np.asarray(stack.pop(), dtype=np.float64)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns it is computed from, in the order of their first use."""
+        used = (content if kind == "column" else content.name for kind, content in self.steps if kind in _OF_COLUMNS)
+        return tuple(dict.fromkeys(used))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns whose cells it uses as numbers, so that special codes have no meaning; not those of tables."""
+        return tuple(dict.fromkeys(content for kind, content in self.steps if kind == "column"))
+
+    @property
+    def column(self) -> str | None:
+        """The column that the expression is, if it is nothing else."""
+        return self.steps[0][1] if len(self.steps) == 1 and self.steps[0][0] == "column" else None
+
+    def solved_for(self, name: str) -> tuple[tuple[str, Expression], ...]:
+        """The columns of an operation on two columns, each computed from the other and its value, the column `name`."""
+        if len(self.steps) != 3 or self.steps[2][0] not in _INVERSES or len(self.names) != 2:
+            return ()
+        (_, first), (_, second), (operation, _) = self.steps
+        (of_first, left, right), (of_second, other_left, other_right) = _INVERSES[operation]
+        sides = {"value": name, "first": first, "second": second}
+        return tuple(
+            (target, Expression(self.text, (("column", sides[a]), ("column", sides[b]), (inverse, 2))))
+            for target, inverse, a, b in ((first, of_first, left, right), (second, of_second, other_left, other_right))
+        )
+
+    @property
+    def distance(self) -> tuple[str, Expression] | None:
+        """The column and the other expression, if the expression is `abs(column - other)`."""
+        (kind, name), end = self.steps[0], self.steps[-2:]
+        between = self.steps[1:-2]
+        depth = 0
+        for step, content in between:
+            depth += 1 - (content if step in _OPERATIONS else 0)
+            if depth < 1:
+                return None
+        if kind != "column" or end != (("-", 2), ("abs", 1)) or depth != 1:
+            return None
+        return name, Expression(self.text, between)
+
+    def linear(self) -> LinearForm | None:
+        """The weight of each column and the constant of a linear expression; None for any other."""
+        stack: list[LinearForm] = []
+        for kind, content in self.steps:
+            if kind == "number":
+                stack.append(({}, content))
+            elif kind == "column":
+                stack.append(({content: 1.0}, 0.0))
+            elif kind == "table" or (made := _linear(kind, stack[-content:])) is None:
+                return None
+            else:
+                stack[-content:] = [made]
+        return stack.pop()
+
+
+_OF_COLUMNS = ("column", "table")
+_INVERSES = {
+    "+": (("-", "value", "second"), ("-", "value", "first")),
+    "-": (("+", "value", "second"), ("-", "first", "value")),
+    "*": (("/", "value", "second"), ("/", "value", "first")),
+    "/": (("*", "value", "second"), ("/", "first", "value")),
+}
+"""For `value = first operation second`, how `first` and how `second` is computed."""
+
+
+def _linear(operation: str, operands: list[LinearForm]) -> LinearForm | None:
+    first, last = operands[0], operands[-1]
+    if operation == "negate":
+        return scaled(first, -1.0)
+    if operation == "-":
+        return added(first, scaled(last, -1.0))
+    if operation in ("+", "sum"):
+        return reduce(added, operands)
+    if operation == "*" and not (first[0] and last[0]):
+        return scaled(first, last[1]) if not last[0] else scaled(last, first[1])
+    if operation == "/" and not last[0] and last[1]:
+        return scaled(first, 1.0 / last[1])
+    return None
+
+
+def added(left: LinearForm, right: LinearForm) -> LinearForm:
+    """left + right; the weights of `left` are changed in place, so that a long sum takes linear time."""
+    weights = left[0]
+    for name, weight in right[0].items():
+        weights[name] = weights.get(name, 0.0) + weight
+    return weights, left[1] + right[1]
+
+
+def scaled(form: LinearForm, factor: float) -> LinearForm:
+    return {name: factor * weight for name, weight in form[0].items()}, factor * form[1]
+
 
 Verdict: TypeAlias = tuple[np.ndarray, np.ndarray]
 """The rows in which a formula is certainly true, and those in which it is certainly false, each of shape (n,)."""
@@ -162,7 +353,7 @@ class _Joined:
         return f" {self.word} ".join(map(_within, self.parts))
 
 
-class All(_Joined):
+class And(_Joined):
     """Parts joined by `and`."""
 
     word = "and"
@@ -172,7 +363,7 @@ class All(_Joined):
         return np.logical_and.reduce(true), np.logical_or.reduce(false)
 
 
-class Any(_Joined):
+class Or(_Joined):
     """Parts joined by `or`."""
 
     word = "or"
@@ -207,12 +398,12 @@ class Implication:
         return f"if {condition} then {consequence}"
 
 
-Formula: TypeAlias = Comparison | Among | Missing | Not | All | Any | Implication
+Formula: TypeAlias = Comparison | Among | Missing | Not | And | Or | Implication
 
 
 def conjuncts(formula: Formula) -> tuple[Formula, ...]:
     """The formulas that hold together where this one does: the parts of an `and`, or the formula itself."""
-    return formula.parts if isinstance(formula, All) else (formula,)
+    return formula.parts if isinstance(formula, And) else (formula,)
 
 
 def _names(parts: Iterable[Formula]) -> tuple[str, ...]:
@@ -221,4 +412,4 @@ def _names(parts: Iterable[Formula]) -> tuple[str, ...]:
 
 def _within(part: Formula) -> str:
     """The text of a part, in parentheses where it would otherwise read differently."""
-    return f"({part.text})" if isinstance(part, Not | All | Any | Implication) else part.text
+    return f"({part.text})" if isinstance(part, Not | And | Or | Implication) else part.text

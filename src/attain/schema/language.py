@@ -35,9 +35,22 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from attain.core.arrays import as_python
 from attain.core.errors import SchemaError, did_you_mean, listed
-from attain.schema.expressions import FUNCTIONS, OF_SEVERAL, Expression, Lookup, Step
 from attain.schema.feature import Feature, Level
-from attain.schema.formulas import All, Among, Any, Comparison, Formula, Implication, Missing, Not
+from attain.schema.formulas import (
+    FUNCTIONS,
+    OF_SEVERAL,
+    Among,
+    And,
+    Comparison,
+    Expression,
+    Formula,
+    Implication,
+    Lookup,
+    Missing,
+    Not,
+    Or,
+    Step,
+)
 
 _RESERVED: Final = ("if", "then", "and", "or", "not", "in", "is")
 """Words that cannot be a column or a level without backticks or quotes."""
@@ -205,7 +218,7 @@ class _Parser:
     def _rule(self) -> _Part:
         start = self._token.start
         if not self._take("if"):
-            return self._joined("or", Any, lambda: self._joined("and", All, self._negation))
+            return self._joined("or", Or, lambda: self._joined("and", And, self._negation))
         condition = self._formula(self._rule_without_if())
         if not self._take("then"):
             raise self._unexpected("`then`, as in `if owner = no then mortgage = 0`")
@@ -217,7 +230,7 @@ class _Parser:
             raise self._unexpected("a condition; an `if` inside a rule goes in parentheses")
         return self._rule()
 
-    def _joined(self, word: str, kind: type[All | Any], operand: Callable[[], _Part]) -> _Part:
+    def _joined(self, word: str, kind: type[And | Or], operand: Callable[[], _Part]) -> _Part:
         first = operand()
         if self._token.text != word:
             return first
@@ -252,7 +265,7 @@ class _Parser:
             return first
         pairs = zip(sides, operators, sides[1:], strict=False)
         comparisons = tuple(self._comparison(left, operator, right) for left, operator, right in pairs)
-        return self._part(first.start, comparisons[0] if len(comparisons) == 1 else All(comparisons))
+        return self._part(first.start, comparisons[0] if len(comparisons) == 1 else And(comparisons))
 
     def _missing(self, subject: _Part) -> _Part:
         name = self._column(subject, "`is missing` needs a column on its left, as in `income is missing`")

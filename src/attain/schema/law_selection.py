@@ -9,8 +9,10 @@ kinds that people can read, and each finding is tested on rows that it was not f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,11 +30,56 @@ from attain.schema.law_candidates import (
     relations,
     sides,
 )
-from attain.schema.law_states import SMALLEST, Column, Rows
-from attain.schema.law_text import Excludes, Statement, States, Table, Within
+from attain.schema.law_states import SMALLEST, Atom, Column, Rows
 
 Exclusion = tuple[int, tuple[int, ...], int, tuple[int, ...]]
 """(a, states, b, excluded): no row is in one of the states of column a and one of the excluded ones of b."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The value of column b that goes with each value of a: numbers, or positions of levels."""
+
+    a: int
+    b: int
+    entries: Mapping[float, float]
+
+
+@dataclass(frozen=True)
+class States:
+    """Some states of one column."""
+
+    column: Column
+    states: tuple[int, ...]
+
+    @property
+    def atoms(self) -> list[Atom | None]:
+        return [self.column.states[state] for state in self.states]
+
+    @property
+    def presence(self) -> bool:
+        return self.column.presence(self.states[0])
+
+
+@dataclass(frozen=True)
+class Excludes:
+    """Rows that are in one of `given` are in none of `excluded`."""
+
+    given: tuple[States, ...]
+    excluded: tuple[States, ...]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Rows that are in `given` have numbers of a column from `low` to `high`."""
+
+    given: States
+    feature: Feature
+    low: float | None
+    high: float | None
+
+
+Statement: TypeAlias = Relation | Table | Excludes | Within
 
 
 def findings(

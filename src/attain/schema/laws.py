@@ -18,14 +18,14 @@ import pandas as pd
 
 from attain.core.checks import check_number
 from attain.core.frames import Frame
+from attain.core.text import number
 from attain.schema.computed import Proposal, computed_columns
 from attain.schema.feature import Feature
 from attain.schema.formulas import Formula, Implication, View
-from attain.schema.language import parse_rule
+from attain.schema.language import parse_rule, quoted_level, quoted_name
 from attain.schema.law_candidates import LARGEST_RATE, Relation, rate
-from attain.schema.law_selection import findings
-from attain.schema.law_states import shuffled
-from attain.schema.law_text import Statement, Table, law_sentence, law_text
+from attain.schema.law_selection import Excludes, Statement, States, Table, Within, findings
+from attain.schema.law_states import Atom, Column, shuffled
 from attain.schema.reading import read_frame
 from attain.schema.schema import Law, Schema
 
@@ -149,3 +149,171 @@ def as_frame(laws: Iterable[Law]) -> pd.DataFrame:
     """One row for each law: text, sentence, applies, broken, expected and rate; see `Law`."""
     names = [field.name for field in fields(Law)]
     return pd.DataFrame([astuple(law) for law in laws], columns=names)
+
+
+def law_text(statement: Statement, features: Sequence[Feature]) -> str:
+    """The rule that says it."""
+    if isinstance(statement, Excludes):
+        condition = " or ".join(map(_condition, statement.given))
+        return f"if {condition} then {' and '.join(map(_consequence, statement.excluded))}"
+    if isinstance(statement, Within):
+        name, condition = quoted_name(statement.feature.name), _condition(statement.given)
+        if statement.high is None:
+            return f"if {condition} then {name} >= {_exact(statement.low or 0.0)}"
+        low = "" if statement.low is None else f"{_exact(statement.low)} <= "
+        return f"if {condition} then {low}{name} <= {_exact(statement.high)}"
+    first, second = features[statement.a], features[statement.b]
+    a, b = quoted_name(first.name), quoted_name(second.name)
+    if isinstance(statement, Relation):
+        return f"{a} {statement.sign} {b}"
+    entries = ", ".join(f"{_cell(first, x)}: {_cell(second, y)}" for x, y in statement.entries.items())
+    return f"{b} = table({a}, {{{entries}}})"
+
+
+def _exact(value: float) -> str:
+    """A number that is read back as the same float."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def _cell(feature: Feature, value: float) -> str:
+    return _exact(value) if feature.numeric else quoted_level(feature.levels[int(value)])
+
+
+def _condition(given: States) -> str:
+    """A row is in one of the states: several levels, or one state."""
+    feature, atoms = given.column.feature, given.atoms
+    name, atom = quoted_name(feature.name), atoms[0]
+    if atom is None:
+        codes = [_exact(other.low) for other in given.column.atoms if other.kind == "special"]
+        return _among(name, codes, "not") if codes else f"{name} is not missing"
+    if atom.kind == "missing":
+        return f"{name} is missing"
+    if atom.kind == "gap":
+        return _gap(name, atom)
+    return _among(name, [_cell(feature, one.low) for one in atoms if one is not None])
+
+
+def _among(name: str, values: Sequence[str], negated: str = "") -> str:
+    if len(values) == 1:
+        return f"{name} {'≠' if negated else '='} {values[0]}"
+    return " ".join(filter(None, (name, negated, f"in ({', '.join(values)})")))
+
+
+def _gap(name: str, atom: Atom) -> str:
+    if np.isinf(atom.low):
+        return f"{name} < {_exact(atom.high)}"
+    if np.isinf(atom.high):
+        return f"{name} > {_exact(atom.low)}"
+    return f"{_exact(atom.low)} < {name} < {_exact(atom.high)}"
+
+
+def _consequence(excluded: States) -> str:
+    """A row is in none of the states, which are all of presence or all of ordinary cells."""
+    column, atoms, name = excluded.column, excluded.atoms, quoted_name(excluded.column.feature.name)
+    if excluded.presence:
+        codes = [atom for atom in column.atoms if atom.kind == "special"]
+        gone, left = ([_exact(code.low) for code in codes if (code in atoms) is out] for out in (True, False))
+        if None in atoms and not left:
+            return f"{name} is missing"
+        parts = [_among(name, left) if None in atoms else _among(name, gone, "not")] if left or gone else []
+        missing = any(atom is not None and atom.kind == "missing" for atom in atoms)
+        return " and ".join([*parts, f"{name} is not missing"] if missing else parts)
+    known = [atom for atom in atoms if atom is not None]
+    if column.feature.numeric:
+        return _numbers(column, known)
+    remaining = [_cell(column.feature, k) for k in column.remaining(excluded.states)]
+    return _among(name, remaining) if remaining else _among(name, [_cell(column.feature, a.low) for a in known], "not")
+
+
+def _numbers(column: Column, gone: Sequence[Atom]) -> str:
+    """Numbers outside some atoms; special codes do not break it, so they are not compared for equality."""
+    name, codes = quoted_name(column.feature.name), any(atom.kind == "special" for atom in column.atoms)
+    ordinary = [atom for atom in column.atoms if atom.ordinary]
+    left = [k for k, atom in enumerate(ordinary) if atom not in gone]
+    if not left or left != list(range(left[0], left[-1] + 1)):
+        return " and ".join(_outside(name, atom, codes) for atom in gone)
+    first, last = ordinary[left[0]], ordinary[left[-1]]
+    if first is last and first.kind == "point" and not codes:
+        return f"{name} = {_exact(first.low)}"
+    lowest, highest = ("<=" if atom.kind == "point" else "<" for atom in (first, last))
+    if left[-1] == len(ordinary) - 1:
+        return f"{name} {lowest.replace('<', '>')} {_exact(first.low)}"
+    below = f"{_exact(first.low)} {lowest} " if left[0] > 0 else ""
+    return f"{below}{name} {highest} {_exact(last.high)}"
+
+
+def _outside(name: str, atom: Atom, codes: bool) -> str:
+    if atom.kind == "gap":
+        return f"not ({_gap(name, atom)})"
+    value = _exact(atom.low)
+    return f"({name} < {value} or {name} > {value})" if codes else f"{name} ≠ {value}"
+
+
+def law_sentence(statement: Statement, features: Sequence[Feature]) -> str:
+    """“Whoever has relationship Husband has sex Male.”"""
+    if isinstance(statement, Excludes):
+        return _excludes(statement)
+    if isinstance(statement, Within):
+        feature = statement.feature
+        low, high = (None if end is None else _amount(feature, end) for end in (statement.low, statement.high))
+        limits = f"of at least {low}" if high is None else f"of at most {high}"
+        limits = limits if low is None or high is None else f"between {low} and {high}"
+        return f"Whoever has {_phrase(statement.given)} has {feature.title} {limits}."
+    a, b = features[statement.a].title, features[statement.b].title
+    if isinstance(statement, Table):
+        return f"{b} follows from {a}."
+    return f"{a} {'equals' if statement.sign == '=' else 'is never larger than'} {b}."
+
+
+def _excludes(statement: Excludes) -> str:
+    given = _joined(list(map(_phrase, statement.given)), "or")
+    left = list(map(_remaining, statement.excluded))
+    if all(left):
+        return f"Whoever has {given} has {_joined(left, 'and')}."
+    column = statement.excluded[0].column
+    phrases = [_phrase(States(column, (state,))) for state in statement.excluded[0].states]
+    shared = f"{column.feature.title} "
+    return f"Nobody with {given} has {_joined([phrases[0], *(p.removeprefix(shared) for p in phrases[1:])], 'or')}."
+
+
+def _phrase(given: States) -> str:
+    """“relationship Husband or Wife”, “capital-gain above 0”, “no value of income”."""
+    feature, atoms = given.column.feature, given.atoms
+    if atoms[0] is None or atoms[0].kind == "missing":
+        return f"{'a' if atoms[0] is None else 'no'} value of {feature.title}"
+    return f"{feature.title} {_joined([_shown(feature, atom) for atom in atoms if atom is not None], 'or')}"
+
+
+def _remaining(excluded: States) -> str:
+    """What is left of a column, where that is said easily; empty otherwise."""
+    column, feature, atoms = excluded.column, excluded.column.feature, excluded.atoms
+    if excluded.presence:
+        left = [atom for atom in column.atoms if not atom.ordinary and atom not in atoms] if None in atoms else []
+        codes = [_shown(feature, atom) for atom in left if atom.kind == "special"]
+        phrases = [f"{feature.title} {_joined(codes, 'or')}"] if codes else []
+        return _joined([*phrases, f"no value of {feature.title}"] if len(codes) < len(left) else phrases, "or")
+    if not feature.numeric:
+        levels = [str(feature.levels[k]) for k in column.remaining(excluded.states)]
+        return f"{feature.title} {_joined(levels, 'or')}" if levels else ""
+    ordinary = [atom for atom in column.atoms if atom.ordinary and atom not in atoms]
+    return f"{feature.title} {_shown(feature, ordinary[0])}" if len(ordinary) == 1 else ""
+
+
+def _shown(feature: Feature, atom: Atom) -> str:
+    if atom.kind == "gap":
+        low, high = _amount(feature, atom.low), _amount(feature, atom.high)
+        if np.isinf(atom.low):
+            return f"below {high}"
+        return f"above {low}" if np.isinf(atom.high) else f"between {low} and {high}"
+    if atom.kind == "special":
+        meaning = feature.special.get(atom.low, "")
+        return number(atom.low) + (f" ({meaning})" if meaning else "")
+    return _amount(feature, atom.low) if feature.numeric else str(feature.levels[int(atom.low)])
+
+
+def _amount(feature: Feature, value: float) -> str:
+    return number(value) + (f" {feature.unit}" if feature.unit else "")
+
+
+def _joined(words: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -22,14 +22,21 @@ from attain.core.text import is_grouped, number
 from attain.schema.computed import computed_columns
 from attain.schema.evidence import (
     all_differ,
+    conversion,
     copies,
     goes_with,
     has_gaps,
+    identifies,
+    in_order,
+    is_age,
+    is_inborn,
+    lengths_of_time,
     never_exceeds,
     outcomes,
     piles,
     step_of,
     uneven_shares,
+    unknown_levels,
     usual_change,
 )
 from attain.schema.feature import Feature
@@ -37,7 +44,6 @@ from attain.schema.infer import number_properties
 from attain.schema.language import quoted_name
 from attain.schema.reading import read_frame
 from attain.schema.schema import Schema
-from attain.schema.words import conversion, identifies, in_order, is_age, is_inborn, lengths_of_time, unknown_levels
 
 Topic: TypeAlias = Literal["outcome", "identifier", "copy", "text", "missing", "code", "order", "step", "change"]
 _Answer: TypeAlias = tuple[str, str, Mapping[str, Any]]

@@ -17,9 +17,8 @@ import numpy as np
 
 from attain.core.checks import check_integer, repeated
 from attain.core.errors import AttainError, SchemaError, listed
-from attain.schema.expressions import Expression
 from attain.schema.feature import Feature, Kind
-from attain.schema.formulas import Comparison, Formula, View
+from attain.schema.formulas import Comparison, Expression, Formula, View
 from attain.schema.language import parse_expression, parse_rule
 from attain.schema.text import schema_table
 

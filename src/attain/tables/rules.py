@@ -11,10 +11,8 @@ import numpy as np
 
 from attain.engine.cells import COLUMN, grid
 from attain.engine.rules import DERIVATION, GROUP, INSTRUCTION, OPERATIONS, RULE, Rules
-from attain.schema.expressions import Expression
 from attain.schema.feature import Feature
-from attain.schema.formulas import All, Among, Comparison, Formula, Implication, Missing, Not
-from attain.schema.formulas import Any as AnyOf
+from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication, Missing, Not, Or
 from attain.schema.schema import Law, Rule, Schema
 from attain.tables.timing import Timing
 
@@ -255,7 +253,7 @@ class _Assembler:
         else:
             for part in formula.parts:
                 self._formula(part)
-            self._emit("max" if isinstance(formula, AnyOf) else "min", count=len(formula.parts))
+            self._emit("max" if isinstance(formula, Or) else "min", count=len(formula.parts))
         self._judged[id(formula)] = start, len(self._code)
         return self._judged[id(formula)]
 
@@ -274,7 +272,7 @@ class _Assembler:
                 jump = self._unless_broken(broken)
                 self._emit("undo", span=self._columns_of(undone))
                 self._land(jump)
-        elif isinstance(formula, All):
+        elif isinstance(formula, And):
             for part in formula.parts:
                 jump = self._unless_broken(part)
                 self._repair(part)
@@ -302,7 +300,7 @@ class _Assembler:
         """Emits left − right of the comparisons of numbers, which say by how much a row breaks a rule."""
         if isinstance(formula, Implication):
             return self._gaps(formula.consequence)
-        if isinstance(formula, All):
+        if isinstance(formula, And):
             return {key: found for part in formula.parts for key, found in self._gaps(part).items()}
         of_numbers = not any(self._schema[name].levels for name in formula.names)
         if not isinstance(formula, Comparison) or formula.operator == "≠" or not of_numbers:
@@ -317,7 +315,7 @@ class _Assembler:
         """Emits by how much a row breaks a formula: the largest gap of the comparisons that it breaks."""
         if isinstance(formula, Implication):
             self._excess(formula.consequence, gaps)
-        elif isinstance(formula, All):
+        elif isinstance(formula, And):
             for part in formula.parts:
                 jump = self._unless_broken(part)
                 self._excess(part, gaps)

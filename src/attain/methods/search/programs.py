@@ -11,8 +11,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from attain.methods.search.problem import Problem
 from attain.models.scores import LinearScore, decision_scores
-from attain.schema import Rule, Schema, formulas
-from attain.schema.formulas import Comparison, Formula, Implication, Not, View, conjuncts
+from attain.schema import Rule, Schema
+from attain.schema.formulas import And, Comparison, Formula, Implication, Not, Or, View, conjuncts
 from attain.tables import Region
 
 NODES: Final = 10_000
@@ -157,7 +157,7 @@ def unbeaten(cost: np.ndarray, gain: np.ndarray, kind: np.ndarray, layers: int =
 
 def _atoms(formula: Formula) -> Iterator[Formula]:
     """The parts of a formula that are not made of others."""
-    if isinstance(formula, formulas.All | formulas.Any):
+    if isinstance(formula, And | Or):
         parts: tuple[Formula, ...] = formula.parts
     elif isinstance(formula, Not):
         parts = (formula.part,)
