@@ -114,7 +114,7 @@ def test_sparse_answers_of_a_monotone_classifier_are_minimal(weights: list[float
     region, owners, w = numbers(np.zeros((1, 5))), np.zeros(1, dtype=np.intp), np.array(weights)
     threshold = 0.6 * float(rows[0] @ w)
 
-    def accept(trial: np.ndarray, _: np.ndarray) -> np.ndarray:
+    def accept(trial: np.ndarray, *_: object) -> np.ndarray:
         return trial @ w >= threshold
 
     problem = SimpleNamespace(region=region, accepts=accept, ledger=Ledger(1, 20))

@@ -286,4 +286,4 @@ def test_a_range_ends_where_the_time_does() -> None:
         )
         text = result.sentences[entry["person"]]
         if entry["low"] < entry["high"]:  # a linear model accepts all that is less
-            assert f"any used from {entry['low']:g} to {entry['high']:g} will do." in text
+            assert f"any used from {entry['low']:g} to {entry['high']:g} will do" in text

@@ -231,7 +231,7 @@ def test_an_unseen_level_that_the_model_does_not_take_is_unreadable() -> None:
     X = people_of(model, town="Köln")
     result = explainer_of_towns().explain(model, X, target="good")
     assert [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE] == [2]
-    assert "Found unknown categories ['Köln']" in result.reasons[2]
+    assert "Found unknown categories ['Köln']" in result.troubles[2]
     others = explainer_of_towns().explain(model, X.drop(index=2), target="good")
     assert digest(result, (0, 1, 3)) == digest(others)
 
@@ -248,7 +248,7 @@ def test_other_unseen_levels_are_unreadable(cells: dict[str, str], words: str) -
     model = pipeline("ignore")
     result = explainer_of_towns().explain(model, people_of(model, **cells), target="good")
     assert [i for i, status in enumerate(result.statuses) if status is Status.UNREADABLE] == [2]
-    assert words in result.reasons[2]
+    assert words in result.troubles[2]
 
 
 def test_an_unseen_level_of_another_type_is_unreadable() -> None:

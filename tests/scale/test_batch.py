@@ -22,8 +22,8 @@ def test_the_answers_are_those_of_explain(batch: ExplainBatch) -> None:
     table = batch.table(batch.explain(X))
     assert table.schema == batch.columns
     frame = table.to_pandas()
-    pd.testing.assert_frame_equal(frame, expected[frame.columns], check_dtype=False)
-    assert list(frame.columns) == list(expected.columns)
+    assert list(expected.columns) == [name for name in frame.columns if name not in ("unreviewed", "problem")]
+    pd.testing.assert_frame_equal(frame[expected.columns], expected, check_dtype=False)
 
 
 def test_answers_do_not_depend_on_the_batch(batch: ExplainBatch) -> None:
@@ -89,7 +89,7 @@ def test_levels_keep_their_types_and_cells_that_cannot_be_read_are_missing() -> 
     )
     table = batch.table(batch.explain(odd))
     assert table["status"].to_pylist() == ["FOUND", "UNREADABLE", "OUT_OF_REACH", "UNREADABLE"]
-    assert "found 'small'" in table["sentence"].to_pylist()[1]
+    assert "found 'small'" in table["problem"].to_pylist()[1]
     assert table["size"].to_pylist()[1] is None
     assert table["grade"].to_pylist()[1:] == [2, None, None]
     assert table["flag"].to_pylist()[1:] == [None, False, True]

@@ -189,7 +189,7 @@ def test_one_bad_record_is_one_status(batch: ExplainBatch, others: Path, tmp_pat
     answers, good = pd.read_parquet(tmp_path / "out"), batch.named_by("who", integers=False)(people.frame(205, seed=7))
     bad = answers["status"] == "UNREADABLE"
     assert answers.loc[bad, "who"].tolist() == ["p30", "p50"]
-    assert answers.loc[bad, "sentence"].str.contains("found 'a lot'|found 'PhD'").all()
+    assert answers.loc[bad, "problem"].str.contains("found 'a lot'|found 'PhD'").all()
     pd.testing.assert_frame_equal(
         answers[~bad].reset_index(drop=True),
         good[~good["who"].isin(["p30", "p50"])].reset_index(drop=True),

@@ -66,8 +66,8 @@ class AnswerRows(NamedTuple):
     owners, rows
         The position of the person (n,), and the row of the matrix (n, d).
     leading
-        person, option, status, sentence, verdict and the names of unreviewed features, as lists; None where there is
-        none.
+        person, option, status, sentence, verdict, the names of unreviewed features, and what is technically wrong with
+        the record or its search, as lists; None where there is none.
     figures
         The figures of person and option, by name.
     """
@@ -76,6 +76,10 @@ class AnswerRows(NamedTuple):
     rows: np.ndarray
     leading: dict[str, list[Any]]
     figures: dict[str, np.ndarray]
+
+
+OPTIONAL: Final = ("verdict", "unreviewed", "problem")
+"""Columns of the table of answers that are left out where nobody has any of them."""
 
 
 def answer_rows(result: Counterfactuals) -> AnswerRows:
@@ -89,10 +93,13 @@ def answer_rows(result: Counterfactuals) -> AnswerRows:
     for name, values in result.option_figures.items():
         figures[name] = np.append(_in_points(name, values), np.full(len(without), np.nan))[order]
     lines: list[tuple[Any, ...]] = [
-        *((option.person, option.number, "FOUND", option.sentence, *_judged(option)) for option in result.views),
-        *((table.labels[i], None, result.statuses[i].name, result.reason(i), None, None) for i in without.tolist()),
+        *((option.person, option.number, "FOUND", option.sentence, *_judged(option), None) for option in result.views),
+        *(
+            (table.labels[i], None, result.statuses[i].name, result.reason(i), None, None, result.troubles.get(i))
+            for i in without.tolist()
+        ),
     ]
-    names = ("person", "option", "status", "sentence", "verdict", "unreviewed")
+    names = ("person", "option", "status", "sentence", *OPTIONAL)
     leading = {name: [lines[k][part] for k in order] for part, name in enumerate(names)}
     return AnswerRows(owners[order], rows, leading, figures)
 
@@ -103,14 +110,14 @@ def _judged(option: Option) -> tuple[str | None, str | None]:
 
 
 def _answers(result: Counterfactuals) -> pd.DataFrame:
-    """Person, option, status, sentence, what is known of verdict and unreviewed features, the features, the figures."""
+    """Person, option, status, sentence, what is known of `OPTIONAL`, the features, the figures."""
     owners, rows, leading, figures = answer_rows(result)
     library, frame = result.table.layout.library, result.table.take(owners, rows)
     if not isinstance(frame, pd.DataFrame):
         opened = library.read(frame)
         frame = _frame({name: opened[name].to_list() for name in opened.columns})
     features = frame.reset_index(drop=True)
-    for name in ("verdict", "unreviewed"):
+    for name in OPTIONAL:
         if not any(leading[name]):
             del leading[name]
     first = _frame({_person_column(result): leading.pop("person"), **_renamed(leading, features)})

@@ -19,7 +19,7 @@ from attain.core.errors import AttainError, DataError, MissingExtraError, listed
 from attain.methods.base import Explainer
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.exports import answer_rows
+from attain.results.exports import OPTIONAL, answer_rows
 from attain.schema import Constraints, Feature
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _NOT_HERE: Final = ("contributions", "errors")
 """Arguments of `explain` that batches do not have: a table of its own, and what is always "status"."""
 PEOPLE_AT_ONCE: Final = 2_000
 """How many people a worker answers at once, and those of a file of answers."""
-_LEADING: Final = ("option", "status", "sentence", "verdict", "unreviewed")
+_LEADING: Final = ("option", "status", "sentence", *OPTIONAL)
 
 
 class ExplainBatch:

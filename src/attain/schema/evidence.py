@@ -161,7 +161,7 @@ def tells(cells: np.ndarray, labels: np.ndarray) -> float | None:
     if len(distinct) > 2 * _BINS:
         distinct = np.unique(np.quantile(cells[~np.isnan(cells)], np.linspace(0, 1, _BINS + 1)))
     bins = np.searchsorted(distinct, cells, side="right")
-    classes, codes = np.unique(labels, return_inverse=True)
+    codes, classes = pd.factorize(labels, use_na_sentinel=False)
     table = np.zeros((len(distinct) + 2, len(classes)))
     np.add.at(table, (bins[::2], codes[::2]), 1.0)
     missed = int((table.argmax(axis=1)[bins[1::2]] != codes[1::2]).sum())

@@ -84,7 +84,7 @@ def test_the_answers_of_every_method_are_judged() -> None:
     result = GrowingSpheres(random_state=0).fit(X, y).explain(model, people, target=1)
     wrong = result.figures["relations_p"] <= 0.18
     assert wrong.mean() > 0.5
-    assert result.sentences[wrong].str.contains("It contradicts itself: ").all()
+    assert result.sentences[wrong].str.contains("contradicts itself: ").all()
     assert not result.sentences[~wrong].str.contains("contradicts").any()
 
 

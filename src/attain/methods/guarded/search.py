@@ -247,7 +247,7 @@ class GuardedSearch:
         if problem.others:
             found, holds_under = self._robust(problem, easiest)
         else:
-            found = self._search(problem, easiest)
+            found = self._judged(*self._versions(problem, easiest), problem)
         sort_key = found.cost + LESS_TYPICAL * found.typicality
         changed = problem.region.changed(found.rows, found.owners)
         chosen = different_changes(sort_key, found.owners, changed, problem.options)
@@ -271,41 +271,41 @@ class GuardedSearch:
         joint = JointGoal(problem.goal, problem.others)
         # half the budget is kept for rows without an answer that is valid under all models
         half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
-        found = self._search(replace(problem, goal=joint, ledger=half), easiest)
+        narrow = replace(problem, goal=joint, ledger=half)
+        found = self._judged(*self._versions(narrow, easiest), narrow)
         rest = np.setdiff1d(np.arange(len(problem)), found.owners)
         if rest.size:
-            more = self._search(problem.subset(rest), None if easiest is None else easiest.subset(rest))
+            wide = problem.subset(rest)
+            more = self._judged(*self._versions(wide, None if easiest is None else easiest.subset(rest)), wide)
             more = more._replace(owners=rest[more.owners])
             found = Found(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
         return found, joint.share(found.rows) if len(found.rows) else np.empty(0)
-
-    def _search(self, problem: Problem, easiest: Answers | None) -> Found:
-        """The versions that passed on the engine's shortlists, judged by the guard itself."""
-        region = problem.region
-        further = [region.factuals[:0]] * len(problem)
-        if easiest is not None:
-            for owner, row in zip(easiest.owners, easiest.rows, strict=True):
-                further[owner] = row[None]
-        rows = self._rows(problem, further)
-        owners = np.repeat(np.arange(len(problem)), [len(found) for found in rows])
-        return self._judged(np.concatenate([region.factuals[:0], *rows]), owners, problem)
 
     def walked_back(self, problem: Problem, rows: np.ndarray) -> np.ndarray:
         """Answers of different rows (n, d) with changes taken back that only the guard's distances ask for."""
         rows, left = rows.copy(), np.arange(len(rows))
         while left.size:  # what goes back may free what was tried before it
             before = rows[left]
-            found = self._rows(problem.subset(left), [row[None] for row in before], only_back=True)
-            rows[left] = [own[0] if len(own) else row for own, row in zip(found, before, strict=True)]
+            given = Answers(before, np.arange(len(left)), np.zeros(len(left)), [])
+            found, owners = self._versions(problem.subset(left), given, only_back=True)
+            first = rank_within(owners) == 0
+            rows[left[owners[first]]] = found[first]
             left = left[~np.asarray(unchanged(rows[left], before).all(axis=1))]
         return rows
 
-    def _rows(self, problem: Problem, further: list[np.ndarray], only_back: bool = False) -> list[np.ndarray]:
-        """What the engine finds for each row, from starts of its own and `further` ones: the cheapest first.
+    def _versions(
+        self, problem: Problem, given: Answers | None, only_back: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What passes on the engine's shortlists, (m, d), and whose it is (m,): the cheapest of each row first.
 
-        With `only_back`, only changes of these are taken back, and distances have no limits.
+        The engine starts from real rows, and from what is `given`, at most one answer of each row. With `only_back`,
+        only changes of these are taken back, and distances have no limits.
         """
         region, score = problem.region, problem.goal.compiled_score()
+        further = [region.factuals[:0]] * len(problem)
+        if given is not None:
+            for owner, row in zip(given.owners, given.rows, strict=True):
+                further[owner] = row[None]
         # where the compiled score does not know a person's record, the model is asked
         known = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(region.start))
         rows = [region.factuals[:0]] * len(problem)
@@ -315,7 +315,8 @@ class GuardedSearch:
         if not known.all():
             for i, found in self._asked(problem, positions(~known), self._people(problem, None, only_back), further):
                 rows[i] = found
-        return rows
+        owners = np.repeat(np.arange(len(problem)), [len(found) for found in rows])
+        return np.concatenate([region.factuals[:0], *rows]), owners
 
     def _limits(self, rate: float) -> list[float]:
         """The largest outlier factors and distance, and how far off its relations a row may be."""
