@@ -36,7 +36,7 @@ BUDGETS = {
     "models": 2_327,
     "population": 1_139,
     "density": 2_312,
-    "results": 2_206,
+    "results": 2_215,
     "methods": 6_281,
     "metrics": 1_625,
     "letters": 843,
