@@ -317,15 +317,6 @@ def test_sentences_are_a_column_of_the_frames_library() -> None:
     assert result.sentences.to_list() == ["For the decision “good”, reduce late from 3 to 0."]
 
 
-def test_reasons_have_no_words_of_the_code() -> None:
-    for status in Status:
-        assert status.reason.endswith(".")
-        for word in ("shell", "latent", "budget", "`", "_", "constraint", "score"):
-            assert word not in status.reason
-    assert "`max_shells`" in Status.SHELLS_SPENT.remedy
-    assert Status.FOUND.remedy == ""
-
-
 def test_no_value_disturbs_a_sentence() -> None:
     schema = reviewed((Feature("x", "categorical", levels=("a\n\x1b[2J", "b"), label="l\tx\x07"),))
     result = result_of(schema, pd.DataFrame({"x": ["a\n\x1b[2J"]}), {0: [{"x": "b"}]}, target="g\nood")
