@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.density import Autoencoder, Codes
-from attain.density.rows import with_derived
+from attain.density.estimator import with_derived
 from attain.population.measuring import measured
 from attain.population.reference import Reference
 from attain.tables import without_unseen

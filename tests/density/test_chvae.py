@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from attain.core.errors import DataError
+from attain.core.errors import AttainError, DataError
 from attain.datasets import make_blobs, make_moons
 from attain.density import CHVAE, CVAE, VAE, Codes
 from attain.schema import Feature, Schema
@@ -39,15 +39,12 @@ def test_blobs_are_recovered(blobs: Any) -> None:
     assert model.log_density(fresh, 50).mean() == pytest.approx(BLOBS_LOG_DENSITY, abs=0.08)
 
 
-def test_the_bound_rises_with_the_samples_and_gives_its_error(blobs: Any) -> None:
+def test_the_bound_rises_with_the_samples(blobs: Any) -> None:
     data, model = blobs
     bounds = [float(model.log_density(data.X, samples).mean()) for samples in (1, 10, 100)]
     assert bounds[0] < bounds[2] + 0.01
     assert bounds[1] < bounds[2] + 0.01
     assert max(model.history["validation"]) < bounds[2] + 0.1
-    bound, error = model.log_density_with_error(data.X, 100)
-    assert bound.shape == error.shape == (3000,)
-    assert (error > 0).all()
 
 
 def test_a_row_alone_has_the_bits_it_has_among_thousands(blobs: Any) -> None:
@@ -228,16 +225,15 @@ def test_the_relaxed_estimator_trains() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"latent_dim": 0}, "latent_dim must be an integer ≥ 1 or None, got 0"),
-        ({"likelihoods": "mine"}, "likelihoods must be 'binned' or 'paper', got 'mine'"),
-        ({"components": -1}, "components must be an integer ≥ 1 or None, got -1"),
-        ({"estimator": "guess"}, "estimator must be .*, got 'guess'"),
-        ({"learning_rate": 0.0}, "learning_rate must be a number > 0, got 0"),
-        ({"validation": 1.5}, "validation must be .*, got 1.5"),
+        ({"latent_dim": 0}, "latent_dim must be an integer ≥ 1, got 0"),
+        ({"likelihoods": "mine"}, "likelihoods must be one of 'binned', 'paper', got 'mine'"),
+        ({"components": -1}, "components must be an integer ≥ 1, got -1"),
+        ({"estimator": "guess"}, "estimator must be one of 'exact', 'relaxed', got 'guess'"),
+        ({"validation": 1.5}, "validation must be a number > 0 and < 1, got 1.5"),
     ],
 )
 def test_wrong_parameters_are_refused_at_fit(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(AttainError, match=message):
         CHVAE(MIXED, **wrong).fit(mixed(50))
 
 

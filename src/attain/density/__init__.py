@@ -9,27 +9,13 @@ from typing import TYPE_CHECKING, Any
 from attain.density.autoencoder import Autoencoder, Codes
 
 if TYPE_CHECKING:
-    from attain.density.aae import AAE
-    from attain.density.beta_vae import BetaVAE
     from attain.density.chvae import CHVAE
-    from attain.density.cvae import CVAE
-    from attain.density.hivae import HIVAE
+    from attain.density.family import AAE, CVAE, HIVAE, VAE, WAE, BetaVAE
     from attain.density.network import row_product
-    from attain.density.vae import VAE
     from attain.density.vaeac import VAEAC
-    from attain.density.wae import WAE
 
-_HOMES = {
-    "AAE": "aae",
-    "BetaVAE": "beta_vae",
-    "CHVAE": "chvae",
-    "CVAE": "cvae",
-    "HIVAE": "hivae",
-    "VAE": "vae",
-    "VAEAC": "vaeac",
-    "WAE": "wae",
-    "row_product": "network",
-}
+_HOMES = {"CHVAE": "chvae", "VAEAC": "vaeac", "row_product": "network"}
+"""Where a name is; all others are in `family`."""
 
 __all__ = [
     "AAE", "CHVAE", "CVAE", "HIVAE", "VAE", "VAEAC", "WAE", "Autoencoder", "BetaVAE", "Codes", "row_product",
@@ -37,9 +23,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'attain.density' has no attribute {name!r}")
-    value = getattr(import_module(f"attain.density.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"attain.density.{_HOMES.get(name, 'family')}"), name)
     globals()[name] = value
     return value
 

@@ -12,16 +12,10 @@ from typing import NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 
+from attain.density.network import Posterior
+
 LogLikelihood: TypeAlias = Callable[[jax.Array, jax.Array], jax.Array]
 """Codes (n, m, k) and component weights (…, m, L) to log p of each column (n, m, columns)."""
-
-
-class Posterior(NamedTuple):
-    """q(c|x) as log-probabilities (n, L), and mean and scale (n, L, k) of q(z|x, c) for every component."""
-
-    log_share: jax.Array
-    mean: jax.Array
-    scale: jax.Array
 
 
 class Terms(NamedTuple):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
-from attain.core.errors import DataError
-from attain.density.estimator import Estimator, MixtureEstimator, check_size
+from attain.core.checks import check_choice, check_integer
+from attain.density.estimator import Estimator, MixtureEstimator
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -37,13 +38,10 @@ class CHVAE(MixtureEstimator):
         Gumbel-softmax that anneals from 1 to 0.1. The sum has less noise and no bias.
     beta
         The weight of the KL over z; 1 is the evidence lower bound.
-    warm_up, free_bits
-        Against posterior collapse: the share of epochs over which the weight of the KL over z rises to 1, and nats per
-        latent dimension that cost nothing.
+    warm_up
+        The share of epochs over which the weight of the KL over z rises to 1, against posterior collapse.
     patience, validation
         Stop after this many epochs without a better bound on this share of the rows, held out by seed.
-    rows_on_device
-        With more rows than this, batches stream through the device.
     random_state
         Same seed, same weights.
     verbose
@@ -59,6 +57,6 @@ class CHVAE(MixtureEstimator):
 
     def _check(self) -> None:
         super()._check()
-        check_size("components", self.components)
-        if self.estimator not in ("exact", "relaxed"):
-            raise DataError(f"estimator must be 'exact' or 'relaxed', got {self.estimator!r}")
+        check_choice("estimator", self.estimator, get_args(Estimator))
+        if self.components is not None:
+            check_integer("components", self.components, 1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from attain.core.checks import check_number
+from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import DataError, FileError, MissingExtraError
 from attain.core.frames import Frame
 from attain.core.progress import track
@@ -17,13 +19,13 @@ from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
 from attain.density.likelihoods import Family
 from attain.density.network import Network, Sizes
-from attain.density.rows import ReadsRows, check_enough, with_derived
 from attain.density.uniforms import draw_keys, row_keys
 from attain.schema import Schema
+from attain.tables import Table
 
 if TYPE_CHECKING:
     from attain.density.mixture import Mixture
-    from attain.density.objective import Objective
+    from attain.density.objectives import Objective
     from attain.density.training import Plan, Trained
 
 Estimator: TypeAlias = Literal["exact", "relaxed"]
@@ -41,10 +43,10 @@ _HIDDEN, _BEARS_HIDDEN = (64,), 5_000
 
 
 @dataclass(eq=False, repr=False)
-class MixtureEstimator(ReadsRows):
-    """What `CHVAE`, `CVAE` and `VAE` share; they differ in the number of components and in using conditions.
+class MixtureEstimator(BaseEstimator):
+    """What all members of the family share; parameters are documented by `CHVAE`.
 
-    Parameters are documented by `CHVAE`.
+    It takes frames, or float64 rows of the matrix as they are.
     """
 
     schema: Schema
@@ -57,10 +59,8 @@ class MixtureEstimator(ReadsRows):
     learning_rate: float = 8e-3
     beta: float = 1.0
     warm_up: float = 0.1
-    free_bits: float = 0.0
     patience: int | None = None
     validation: float = 0.1
-    rows_on_device: int = 20_000_000
     random_state: Any = 0
     verbose: bool = True
 
@@ -84,35 +84,37 @@ class MixtureEstimator(ReadsRows):
                 "pip install 'attain[autoencoders]'"
             ) from None
         schema, values = self._read(X)
-        check_enough(values, schema.free_columns)
+        if len(values) < 2:
+            raise DataError(f"X has {len(values)} rows; an autoencoder needs at least 2")
+        if not len(schema.free_columns):
+            raise DataError("no feature is free, so there is nothing to model; see immutable and derived in the schema")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         training, held = _split(len(values), self.validation, seed)
         columns = self._columns(schema, values[training])
         rows = columns.prepare(values)
-        checked = self._compact(columns, values[held], schema)
+        checked = self._compact(columns, values[held], schema.immutable_columns)
         components, estimator = self._mixture(len(training))
-        objective = self._objective(columns)
-        found: list[tuple[Sizes, Trained]] = []
+        found: list[tuple[Mixture, Trained]] = []
         for hidden in self._widths(len(training)):
             sizes = Sizes(self._latent_dim(len(schema.free_columns)), components, hidden)
             model = Mixture.initial(
                 columns,
                 jax.random.key(seed),
-                **sizes._asdict(),
+                sizes,
+                self._objective(columns),
                 estimator=estimator,
                 complete=not (self.any_given or np.isnan(rows[:, : columns.width]).any()),
-                objective=objective,
             )
-            found.append((sizes, self._train(model, rows[training], checked, seed)))
-        sizes, trained = max(found, key=lambda one: max(one[1].history["validation"]))
+            found.append((model, self._train(model, rows[training], checked, seed)))
+        model, trained = max(found, key=lambda one: max(one[1].history["validation"]))
         self._history = trained.history
         # What depends on the data alone is left out of training, so that it costs no float32 digits.
         for name, part in (("reconstruction", training), ("validation", held)):
             constant = float(columns.log_base(values[part]).mean())
             self._history[name] = [value + constant for value in self._history[name]]
         self.best_epoch_ = trained.best_epoch
-        self.network_ = Network(columns, sizes, trained.weights.arrays())
-        some = self._compact(columns, values[training][:50_000], schema)
+        self.network_ = Network(columns, model.sizes, model.arrays(trained.weights))
+        some = self._compact(columns, values[training][:50_000], schema.immutable_columns)
         self._active = np.asarray(self.network_.displacement(some).var(axis=0) > ACTIVE)
         self.schema_, self.n_features_in_ = schema, values.shape[1]
         return self
@@ -123,14 +125,14 @@ class MixtureEstimator(ReadsRows):
         The context is that component, in the first column, and the immutable features as network inputs.
         """
         values = self._values(X)
-        rows = self._compact(self.network_.columns, values, self.schema_)
+        rows = self._compact(self.network_.columns, values, self.schema_.immutable_columns)
         z, component = self.network_.encode(rows)
         return Codes(z, np.column_stack([component, self.network_.conditions(rows)]))
 
     def decode(self, codes: Codes) -> np.ndarray:
         """Typical free cells (n, f) in original units; see `decode_rows` for complete rows."""
         self._check_fitted()
-        return self._free(self.network_.decode(*_network_inputs(codes)))
+        return self.network_.decode(*_network_inputs(codes))[:, self._free]
 
     def log_components(self, z: np.ndarray) -> np.ndarray:
         """log p(c | z) of each mixture component, (n, L), but for a constant of each row."""
@@ -140,7 +142,8 @@ class MixtureEstimator(ReadsRows):
     def decode_vjp(self, codes: Codes, gradient: np.ndarray) -> np.ndarray:
         """gradient · ∂decode/∂z: a gradient in the typical free cells (n, f) as one in the codes (n, k)."""
         self._check_fitted()
-        whole = self._of_modelled(np.asarray(gradient, dtype=np.float64))
+        whole = np.zeros((len(gradient), len(self._free)))
+        whole[:, self._free] = gradient
         return self.network_.decode_vjp(*_network_inputs(codes), whole)
 
     def decode_rows(self, codes: Codes, X: Frame) -> np.ndarray:
@@ -156,45 +159,39 @@ class MixtureEstimator(ReadsRows):
         """One random draw of the free cells (n, f) for each code; it depends on the seed and the number of rows."""
         self._check_fitted()
         shares = np.random.default_rng(seed).random((len(codes.z), self.network_.columns.width))
-        return self._free(self.network_.draw(*_network_inputs(codes), np.maximum(shares, 2.0**-54)))
+        return self.network_.draw(*_network_inputs(codes), np.maximum(shares, 2.0**-54))[:, self._free]
 
     def sample(self, conditions: Frame, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """`n` draws for each row of conditions, one after the other, as rows of the matrix within their bounds.
 
         Draws depend on the row and the seed alone; equal rows have equal draws.
         """
-        values = self._values(conditions)
-        rows = self._compact(self.network_.columns, values, self.schema_)
-        return completed(
-            self._free(self._drawn(values, rows, n, random_state)), np.repeat(values, n, axis=0), self.schema_
-        )
+        return self._sampled(self._values(conditions), self.schema_.immutable_columns, n, random_state)
 
-    def _drawn(self, values: np.ndarray, rows: np.ndarray, n: int, random_state: Any) -> np.ndarray:
-        """`n` draws for each compact row of the modelled columns, in original units."""
+    def _sampled(self, values: np.ndarray, given: Iterable[int], n: int, random_state: Any) -> np.ndarray:
+        """`n` draws for each row (n, d), in which these columns are given and copied."""
         seed = int(check_random_state(self.random_state if random_state is None else random_state).randint(2**31 - 1))
-        return self.network_.sample(np.repeat(rows, n, axis=0), draw_keys(row_keys(values, seed), n))
+        compact, modelled = self._compact(self.network_.columns, values, given), self.network_.columns.modelled
+        drawn = self.network_.sample(np.repeat(compact, n, axis=0), draw_keys(row_keys(values, seed), n))
+        free = ~np.isin(modelled, list(given))
+        return completed(drawn[:, free], np.repeat(values, n, axis=0), self.schema_, modelled[free])
 
     def log_density(self, X: Frame, samples: int = 100) -> np.ndarray:
         """The importance-weighted lower bound of log p(free | immutable) of each row (n,), in original units.
 
         `samples` are draws of z per row and component; more are tighter.
         """
-        return self.log_density_with_error(X, samples)[0]
+        return self._bounded(self._values(X), self.schema_.immutable_columns, samples)
 
-    def log_density_with_error(self, X: Frame, samples: int = 100) -> tuple[np.ndarray, np.ndarray]:
-        """`log_density`, and the standard error (n,) that each figure has from the number of samples."""
-        values = self._values(X)
-        columns = self.network_.columns
-        return self._bounded(self._compact(columns, values, self.schema_), columns.log_base(values), samples)
-
-    def _bounded(self, rows: np.ndarray, log_base: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
-        """The bound of compact rows and its standard error, both (n,)."""
-        if samples < 1:
-            raise DataError(f"samples must be an integer ≥ 1, got {samples!r}")
-        sizes = self.network_.sizes
+    def _bounded(self, values: np.ndarray, given: Iterable[int], samples: int) -> np.ndarray:
+        """The bound of the log-density of the other columns given these, (n,)."""
+        check_integer("samples", samples, 1)
+        columns, sizes = self.network_.columns, self.network_.sizes
         noise = np.random.default_rng(_BOUND_SEED).standard_normal((samples, sizes.components, sizes.latent_dim))
-        bound, error = self.network_.bound(rows, noise)
-        return bound + log_base, error
+        bound = self.network_.bound(self._compact(columns, values, given), noise)
+        values = values.copy()
+        values[:, list(given)] = np.nan
+        return bound + columns.log_base(values)
 
     @property
     def history(self) -> dict[str, list[float]]:
@@ -253,23 +250,20 @@ class MixtureEstimator(ReadsRows):
         """The columns that are modelled, and those that are given."""
         return Columns.fit(schema, values, given=None if self.conditional else (), likelihoods=self.likelihoods)
 
-    def _compact(self, columns: Columns, values: np.ndarray, schema: Schema) -> np.ndarray:
-        """Compact rows as the model is asked about them."""
+    def _compact(self, columns: Columns, values: np.ndarray, given: Iterable[int]) -> np.ndarray:
+        """Compact rows as the model is asked about them, where these columns are given."""
         return columns.prepare(values)
 
     def _objective(self, columns: Columns) -> Objective:
         """What training minimises."""
-        from attain.density.objective import Bound  # needs JAX
+        from attain.density.objectives import Bound  # needs JAX
 
         return Bound(weight=self.beta)
 
-    def _free(self, cells: np.ndarray) -> np.ndarray:
-        """The free cells (n, f) among those of the modelled columns."""
-        return cells
-
-    def _of_modelled(self, gradient: np.ndarray) -> np.ndarray:
-        """A gradient in the free cells as one in those of the modelled columns."""
-        return gradient
+    @property
+    def _free(self) -> np.ndarray:
+        """Which of the modelled columns are free."""
+        return np.isin(self.network_.columns.modelled, self.schema_.free_columns)
 
     def _mixture(self, rows: int) -> tuple[int, Estimator]:
         """The number of components, and how their expectation is taken in training."""
@@ -297,28 +291,33 @@ class MixtureEstimator(ReadsRows):
             batch_size=batch_size,
             learning_rate=self.learning_rate,
             warm_up=self.warm_up,
-            free_bits=self.free_bits,
             patience=self.patience or max(10, epochs // 5),
-            rows_on_device=self.rows_on_device,
         )
 
     def _check(self) -> None:
-        self._check_schema()
+        if not isinstance(self.schema, Schema):
+            raise DataError(f"schema must be an attain.Schema, got a {type(self.schema).__name__}")
         for name in ("latent_dim", "epochs", "batch_size", "patience"):
-            check_size(name, getattr(self, name))
-        if self.likelihoods not in ("binned", "paper"):
-            raise DataError(f"likelihoods must be 'binned' or 'paper', got {self.likelihoods!r}")
-        if not 0 < self.learning_rate < np.inf:
-            raise DataError(f"learning_rate must be a number > 0, got {self.learning_rate!r}")
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), 1)
+        check_choice("likelihoods", self.likelihoods, get_args(Family))
+        check_number("learning_rate", self.learning_rate, above=0.0)
         check_number("beta", self.beta, least=0.0)
-        if not 0 < self.validation < 1:
-            raise DataError(f"validation must be a number between 0 and 1, got {self.validation!r}")
+        check_number("validation", self.validation, above=0.0, below=1.0)
 
+    def _read(self, X: Frame) -> tuple[Schema, np.ndarray]:
+        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.shape[1] == len(self.schema):
+            return self.schema, X
+        table = Table.read(X, self.schema)
+        return table.schema, table.values
 
-def check_size(name: str, value: object) -> None:
-    """Refuses what is neither None nor an integer ≥ 1."""
-    if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-        raise DataError(f"{name} must be an integer ≥ 1 or None, got {value!r}")
+    def _values(self, X: Frame) -> np.ndarray:
+        self._check_fitted()
+        return self._read(X)[1]
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "schema_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
 
 def _network_inputs(codes: Codes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -328,7 +327,7 @@ def _network_inputs(codes: Codes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def completed(
-    free: np.ndarray, values: np.ndarray, schema: Schema, positions: Sequence[int] | None = None
+    free: np.ndarray, values: np.ndarray, schema: Schema, positions: Iterable[int] | None = None
 ) -> np.ndarray:
     """Complete rows: cells of the free columns, or of those at some positions, within their bounds; others copied."""
     rows = values.copy()
@@ -338,6 +337,13 @@ def completed(
         low, high = (np.inf * sign if b is None else b for b, sign in zip(feature.bounds, (-1, 1), strict=True))
         rows[:, position] = np.where(np.isin(cells, list(feature.special)), cells, np.clip(cells, low, high))
     return with_derived(rows, schema)
+
+
+def with_derived(rows: np.ndarray, schema: Schema) -> np.ndarray:
+    """The rows with their computed columns computed, in place."""
+    for position, expression in schema.derivations:
+        rows[:, position] = expression({name: rows[:, j] for j, name in enumerate(schema.names)})
+    return rows
 
 
 def _split(rows: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,75 +8,35 @@ trained; `attain.density.network` is the trained one.
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, Self
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from attain.density.bounds import (
-    Posterior,
-    Terms,
-    exact_terms,
-    relaxed_terms,
-)
+from attain.density.bounds import Terms, exact_terms, relaxed_terms
 from attain.density.columns import Columns
 from attain.density.likelihoods.base import Tree, tree_classes
-from attain.density.network import LOG_SCALES
-from attain.density.objective import BOUND, Objective
-from attain.density.training import Metrics, Schedule
+from attain.density.network import Posterior, Sizes, decoder_layers, posterior
+from attain.density.training import Metrics, Schedule, Weights
+
+if TYPE_CHECKING:
+    from attain.density.objectives import Objective
 
 _KNOWN: set[type[Tree]] = set()
 """The classes of trees that JAX knows."""
-
-
-class Layer(eqx.Module):
-    """An affine map."""
-
-    matrix: jax.Array
-    bias: jax.Array
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        return x @ self.matrix + self.bias
-
-
-class Weights(eqx.Module):
-    """Everything that training changes."""
-
-    encoder: tuple[Layer, ...]
-    shared: Layer
-    """To the mean and log-scale of q(z|x, c) that all components share."""
-    separate: Layer | None
-    """To the logits of q(c|x), and to what each component adds; None for one component."""
-    prior: jax.Array | None
-    from_latent: jax.Array
-    from_component: jax.Array
-    from_conditions: jax.Array | None
-    decoder: tuple[Layer, ...]
-    extra: Any = None
-    """What the objective trains beside the model."""
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All but `extra`, by the names of `attain.density.network.Sizes.shapes`."""
-        layers = {"shared": self.shared, "separate": self.separate}
-        for name, several in (("encoder", self.encoder), ("decoder", self.decoder)):
-            layers |= {f"{name}.{i}": layer for i, layer in enumerate(several)}
-        found = {f"{name}.matrix": layer.matrix for name, layer in layers.items() if layer is not None}
-        found |= {f"{name}.bias": layer.bias for name, layer in layers.items() if layer is not None}
-        names = ("prior", "from_latent", "from_component", "from_conditions")
-        found |= {name: array for name in names if (array := getattr(self, name)) is not None}
-        return {name: np.asarray(array) for name, array in found.items()}
 
 
 class Mixture(eqx.Module):
     """Weights, columns and sizes of the model."""
 
     weights: Weights
+    """Everything that training changes: the arrays of `Sizes.shapes`, and under `extra` what the objective adds."""
     columns: Columns
-    latent_dim: int = eqx.field(static=True)
-    components: int = eqx.field(static=True)
+    sizes: Sizes = eqx.field(static=True)
     estimator: str = eqx.field(static=True)
     complete: bool = eqx.field(static=True)
     """Whether every cell of the training rows counts, so that training needs no masks."""
@@ -88,98 +48,77 @@ class Mixture(eqx.Module):
         cls,
         columns: Columns,
         key: jax.Array,
+        sizes: Sizes,
+        objective: Objective,
         *,
-        latent_dim: int,
-        components: int,
-        hidden: tuple[int, ...],
         estimator: str = "exact",
         complete: bool = False,
-        objective: Objective = BOUND,
     ) -> Self:
         """The model before training: every column near its marginal, every posterior near its prior.
 
         Components start close together and share most of the encoder, so that they separate only where that helps.
         """
+        (latent_dim, components, hidden), shapes = sizes, sizes.shapes(columns)
+        weights = OrderedDict((name, jnp.zeros(shape, jnp.float32)) for name, shape in shapes.items())
         keys = iter(jax.random.split(key, 8 + 2 * len(hidden)))
-        conditions = columns.condition_inputs
-        widths = (columns.inputs + conditions, *hidden)
-        encoder = [layer_of(next(keys), before, after) for before, after in pairwise(widths)]
-        prior, separate = None, None
-        if components > 1:
-            prior = 0.5 * jax.random.normal(next(keys), (components, latent_dim), jnp.float32)
-            separate = layer_of(next(keys), widths[-1], components * (1 + 2 * latent_dim), gain=0.25)
-            centres = jnp.zeros_like(separate.bias).at[components : components * (1 + latent_dim)].set(prior.ravel())
-            separate = Layer(separate.matrix, centres)
 
-        widths = (*reversed(hidden), columns.outputs)
-        decoder = [layer_of(next(keys), before, after) for before, after in pairwise(widths)]
-        from_component = 0.1 * jax.random.normal(next(keys), (components, widths[0]), jnp.float32)
+        def draw(name: str, gain: float = 1.0) -> None:
+            weights[name] = random_matrix(next(keys), shapes[name], gain)
+
+        for i in range(len(hidden)):
+            draw(f"encoder.{i}.matrix")
+        if components > 1:
+            weights["prior"] = 0.5 * jax.random.normal(next(keys), (components, latent_dim), jnp.float32)
+            draw("separate.matrix", 0.25)
+            centres = slice(components, components * (1 + latent_dim))
+            weights["separate.bias"] = weights["separate.bias"].at[centres].set(weights["prior"].ravel())
+        for i in range(len(hidden)):
+            draw(f"decoder.{i}.matrix")
         marginal = jnp.asarray(columns.initial(), jnp.float32)
-        if decoder:
-            decoder[-1] = Layer(0.3 * decoder[-1].matrix, marginal)
+        weights["from_component"] = 0.1 * jax.random.normal(next(keys), shapes["from_component"], jnp.float32)
+        if hidden:
+            last = f"decoder.{len(hidden) - 1}"
+            weights[f"{last}.matrix"], weights[f"{last}.bias"] = 0.3 * weights[f"{last}.matrix"], marginal
         else:
-            from_component = from_component + marginal
-        weights = Weights(
-            encoder=tuple(encoder),
-            shared=layer_of(next(keys), (columns.inputs + conditions, *hidden)[-1], 2 * latent_dim, gain=0.5),
-            separate=separate,
-            prior=prior,
-            from_latent=layer_of(next(keys), latent_dim, widths[0], gain=1.0 if decoder else 0.3).matrix,
-            from_component=from_component,
-            from_conditions=layer_of(next(keys), conditions, widths[0], gain=0.3).matrix if conditions else None,
-            decoder=tuple(decoder),
-            extra=objective.initial(jax.random.fold_in(key, 1), latent_dim),
-        )
-        return cls(weights, in_single_precision(columns), latent_dim, components, estimator, complete, objective)
+            weights["from_component"] = weights["from_component"] + marginal
+        draw("shared.matrix", 0.5)
+        draw("from_latent", 1.0 if hidden else 0.3)
+        if "from_conditions" in shapes:
+            draw("from_conditions", 0.3)
+        weights["extra"] = objective.initial(jax.random.fold_in(key, 1), latent_dim)
+        return cls(weights, in_single_precision(columns), sizes, estimator, complete, objective)
+
+    def arrays(self, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Trained weights for `Network`."""
+        return {name: np.asarray(weights[name]) for name in self.sizes.shapes(self.columns)}
 
     @property
     def prior_mean(self) -> jax.Array:
         """μ(c) for every component (L, k); 0 where there is one."""
-        prior = self.weights.prior
-        return jnp.zeros((1, self.latent_dim), jnp.float32) if prior is None else prior
+        none = jnp.zeros((1, self.sizes.latent_dim), jnp.float32)
+        return jnp.asarray(self.weights.get("prior", none))
 
     def posterior(self, rows: jax.Array) -> Posterior:
         """q(c|x) and q(z|x, c) of compact rows."""
         x = jnp.concatenate([self.columns.encode(rows), self.columns.encode_conditions(rows)], axis=-1)
-        for layer in self.weights.encoder:
-            x = _activation(layer(x))
-        mean, log_scale = jnp.split(self.weights.shared(x)[..., None, :], 2, axis=-1)
-        log_share = jnp.zeros((*x.shape[:-1], 1), x.dtype)
-        if self.weights.separate is not None:
-            own = self.weights.separate(x)
-            size = self.components * self.latent_dim
-            logits, own_mean, own_log_scale = jnp.split(own, [self.components, self.components + size], axis=-1)
-            shape = (*x.shape[:-1], self.components, self.latent_dim)
-            mean, log_scale = mean + own_mean.reshape(shape), log_scale + own_log_scale.reshape(shape)
-            log_share = jax.nn.log_softmax(logits, axis=-1)
-        return Posterior(log_share, mean, jnp.exp(jnp.clip(log_scale, *LOG_SCALES)))
-
-    def decode(self, codes: jax.Array, component: jax.Array, conditions: jax.Array) -> jax.Array:
-        """Raw parameters (..., outputs) for codes (..., k), component weights (..., L) and encoded conditions."""
-        weights = self.weights
-        x = codes @ weights.from_latent + component @ weights.from_component
-        if weights.from_conditions is not None:
-            x = x + conditions @ weights.from_conditions
-        for layer in weights.decoder:
-            x = layer(_activation(x))
-        return x
+        return posterior(self.sizes, self.weights, x)
 
     def log_likelihood(self, rows: jax.Array, codes: jax.Array, component: jax.Array) -> jax.Array:
         """log p of each compact column (n, m, width) at m codes per row, without `log_base`."""
         conditions = self.columns.encode_conditions(rows)[:, None, :]
-        raw = self.decode(codes, component, conditions)
+        raw = decoder_layers(self.weights, codes, component @ self.weights["from_component"], conditions)[-1]
         return self.columns.log_density(raw, rows[:, None, :], complete=self.complete)
 
     def terms(self, rows: jax.Array, key: jax.Array, temperature: jax.Array) -> Terms:
         """The parts of the bound for training rows, by this model's estimator."""
         posterior = self.posterior(rows)
         noise_key, gumbel_key = jax.random.split(key)
-        noise = jax.random.normal(noise_key, (rows.shape[0], self.latent_dim), jnp.float32)
+        noise = jax.random.normal(noise_key, (rows.shape[0], self.sizes.latent_dim), jnp.float32)
 
         def log_likelihood(codes: jax.Array, component: jax.Array) -> jax.Array:
             return self.log_likelihood(rows, codes, component)
 
-        if self.estimator == "exact" or self.components == 1:
+        if self.estimator == "exact" or self.sizes.components == 1:
             return exact_terms(posterior, self.prior_mean, log_likelihood, noise)
         gumbel = jax.random.gumbel(gumbel_key, posterior.log_share.shape, jnp.float32)
         return relaxed_terms(posterior, self.prior_mean, log_likelihood, noise, gumbel, temperature)
@@ -219,11 +158,6 @@ def in_single_precision(columns: Columns) -> Columns:
     return single
 
 
-def layer_of(key: jax.Array, inputs: int, outputs: int, gain: float = 1.0) -> Layer:
-    """An affine map with random weights of variance gain² / inputs."""
-    scale = gain * np.sqrt(1.0 / max(inputs, 1))
-    return Layer(scale * jax.random.normal(key, (inputs, outputs), jnp.float32), jnp.zeros(outputs, jnp.float32))
-
-
-def _activation(x: jax.Array) -> jax.Array:
-    return jnp.tanh(x)
+def random_matrix(key: jax.Array, shape: tuple[int, ...], gain: float = 1.0) -> jax.Array:
+    """Random weights (inputs, outputs) of variance gain² / inputs."""
+    return gain * np.sqrt(1.0 / max(shape[0], 1)) * jax.random.normal(key, shape, jnp.float32)

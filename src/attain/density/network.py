@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from attain.core.arrays import FloatArray
 from attain.core.errors import FileError
 from attain.density.columns import Columns
-from attain.density.likelihoods.base import filled, leaves
+from attain.density.likelihoods.base import Array, filled, leaves, namespace
 from attain.density.likelihoods.numerics import log_softmax, logsumexp
 from attain.density.uniforms import Keys, uniforms
 
@@ -26,8 +26,8 @@ LOG_SCALES = -7.0, 2.0
 _CELLS = 1 << 18
 """Raw outputs that are worked on at a time, so that they stay in the processor's cache."""
 
-Affine: TypeAlias = tuple[FloatArray, FloatArray]
-"""A matrix (inputs, outputs) and a bias (outputs,)."""
+Weights: TypeAlias = Mapping[str, Array]
+"""The arrays of `Sizes.shapes`, by name: of JAX while the model is trained, of NumPy afterwards."""
 
 
 class Sizes(NamedTuple):
@@ -55,28 +55,76 @@ class Sizes(NamedTuple):
         encoder = (columns.inputs + conditions, *self.hidden)
         decoder = (*reversed(self.hidden), columns.outputs)
         found: dict[str, tuple[int, ...]] = {}
-        for name, widths in (("encoder", encoder), ("decoder", decoder)):
-            for i, (before, after) in enumerate(pairwise(widths)):
-                found |= {f"{name}.{i}.matrix": (before, after), f"{name}.{i}.bias": (after,)}
-        found |= {"shared.matrix": (encoder[-1], 2 * k), "shared.bias": (2 * k,)}
-        found |= {"from_latent": (k, decoder[0]), "from_component": (components, decoder[0])}
+
+        def layer(name: str, before: int, after: int) -> None:
+            found.update({f"{name}.matrix": (before, after), f"{name}.bias": (after,)})
+
+        for i, (before, after) in enumerate(pairwise(encoder)):
+            layer(f"encoder.{i}", before, after)
+        layer("shared", encoder[-1], 2 * k)
         if components > 1:
-            own = components * (1 + 2 * k)
-            found |= {"separate.matrix": (encoder[-1], own), "separate.bias": (own,), "prior": (components, k)}
-        return found | ({"from_conditions": (conditions, decoder[0])} if conditions else {})
+            layer("separate", encoder[-1], components * (1 + 2 * k))
+            found["prior"] = components, k
+        found |= {"from_latent": (k, decoder[0]), "from_component": (components, decoder[0])}
+        found |= {"from_conditions": (conditions, decoder[0])} if conditions else {}
+        for i, (before, after) in enumerate(pairwise(decoder)):
+            layer(f"decoder.{i}", before, after)
+        return found
 
 
 class Posterior(NamedTuple):
-    """The logits of q(c|x), (n, L), and mean and scale (n, L, k) of q(z|x, c) for every component."""
+    """q(c|x) as log-probabilities (n, L), and mean and scale (n, L, k) of q(z|x, c) for every component."""
 
-    logits: FloatArray
-    mean: FloatArray
-    scale: FloatArray
+    log_share: Array
+    mean: Array
+    scale: Array
+
+
+def posterior(sizes: Sizes, weights: Weights, x: Array) -> Posterior:
+    """q(c|x) and q(z|x, c) for the inputs (n, inputs) of the encoder.
+
+    `shared` gives the mean and log-scale that all components share, `separate` the logits of q(c|x) and what each
+    component adds.
+    """
+    xp, (k, components, _) = namespace(x), sizes
+    for matrix, bias in _layers(weights, "encoder"):
+        x = xp.tanh(affine(x, matrix, bias))
+    shared = affine(x, weights["shared.matrix"], weights["shared.bias"])[:, None, :]
+    logits, mean, log_scale = xp.zeros((len(x), 1), x.dtype), shared[..., :k], shared[..., k:]
+    if components > 1:
+        own = affine(x, weights["separate.matrix"], weights["separate.bias"])
+        logits, each = own[:, :components], own[:, components:].reshape(len(x), 2, components, k)
+        mean, log_scale = mean + each[:, 0], log_scale + each[:, 1]
+    return Posterior(log_softmax(logits), mean, xp.exp(xp.clip(log_scale, *LOG_SCALES)))
+
+
+def decoder_layers(weights: Weights, z: Array, component: Array, conditions: Array) -> list[Array]:
+    """What every layer of the decoder gives for codes (…, k), before tanh; the last are the raw outputs.
+
+    `component` is what the mixture component of each code adds to the first layer.
+    """
+    first = affine(z, weights["from_latent"], component)
+    if "from_conditions" in weights:
+        first = affine(conditions, weights["from_conditions"], first)
+    found = [first]
+    for matrix, bias in _layers(weights, "decoder"):
+        found.append(affine(namespace(z).tanh(found[-1]), matrix, bias))
+    return found
+
+
+def affine(x: Array, matrix: Array, start: Array) -> Array:
+    """`start` plus x times a matrix; in NumPy, the bits of a row do not depend on the rows beside it."""
+    return row_product(x, matrix, start) if isinstance(x, np.ndarray) else x @ matrix + start
+
+
+def _layers(weights: Weights, name: str) -> Iterator[tuple[Array, Array]]:
+    for i in range(sum(key.startswith(name) and key.endswith("bias") for key in weights)):
+        yield weights[f"{name}.{i}.matrix"], weights[f"{name}.{i}.bias"]
 
 
 @dataclass(frozen=True)
 class Network:
-    """The networks of an autoencoder over its columns; `weights` are the arrays of `Sizes.shapes`, as trained."""
+    """The networks of an autoencoder over its columns, as trained."""
 
     columns: Columns
     sizes: Sizes
@@ -116,10 +164,10 @@ class Network:
         found = {f"columns.{i:04d}": np.asarray(array) for i, array in enumerate(leaves(self.columns))}
         return found | {f"network.{name}": np.asarray(array) for name, array in self.weights.items()}
 
-    @property
+    @cached_property
     def prior(self) -> FloatArray:
         """μ(c) of each component, (L, k); 0 where there is one."""
-        return self._weight("prior") if "prior" in self.weights else np.zeros((1, self.sizes.latent_dim))
+        return np.asarray(self._exact.get("prior", np.zeros((1, self.sizes.latent_dim))))
 
     def conditions(self, rows: FloatArray) -> FloatArray:
         """The immutable features of compact rows as network inputs."""
@@ -127,49 +175,45 @@ class Network:
 
     def posterior(self, rows: FloatArray) -> Posterior:
         """q(c|x) and q(z|x, c) of compact rows."""
-        (k, components, _), n = self.sizes, len(rows)
         x = np.concatenate([self.columns.encode(_array(rows)), self.conditions(rows)], axis=-1)
-        for matrix, bias in self._layers("encoder"):
-            x = np.tanh(row_product(x, matrix, bias))
-        shared = row_product(x, self._weight("shared.matrix"), self._weight("shared.bias"))[:, None, :]
-        logits, mean, log_scale = np.zeros((n, 1)), shared[..., :k], shared[..., k:]
-        if components > 1:
-            own = row_product(x, self._weight("separate.matrix"), self._weight("separate.bias"))
-            logits, each = own[:, :components], own[:, components:].reshape(n, 2, components, k)
-            mean, log_scale = mean + each[:, 0], log_scale + each[:, 1]
-        return Posterior(logits, mean, np.exp(np.clip(log_scale, *LOG_SCALES)))
+        return posterior(self.sizes, self._exact, x)
 
     def encode(self, rows: FloatArray) -> tuple[FloatArray, np.ndarray]:
         """The posterior mean (n, k) of compact rows under their most probable component, and its number (n,)."""
-        logits, mean, _ = self.posterior(rows)
-        component = logits.argmax(axis=1)
+        log_share, mean, _ = self.posterior(rows)
+        component = log_share.argmax(axis=1)
         return mean[np.arange(len(rows)), component], component
 
     def displacement(self, rows: FloatArray) -> FloatArray:
         """The posterior mean relative to the prior mean, averaged over components, (n, k)."""
-        logits, mean, _ = self.posterior(rows)
-        share = np.exp(log_softmax(logits))[:, :, None]
+        log_share, mean, _ = self.posterior(rows)
+        share = np.exp(log_share)[:, :, None]
         return np.asarray((share * (mean - self.prior)).sum(axis=1))
 
     def decode(self, z: FloatArray, conditions: FloatArray, component: np.ndarray) -> FloatArray:
         """Typical free cells (n, f) in original units, for encoded conditions and component numbers (n,)."""
         tiles = self._tiles(len(z), self.columns.outputs)
-        typical = [self.columns.typical(self._typical.raw(z[at], conditions[at], component[at])) for at in tiles]
-        return np.concatenate(typical)
+        typical = [self._decoder(self._typical, z[at], conditions[at], component[at])[-1] for at in tiles]
+        return np.concatenate([self.columns.typical(raw) for raw in typical])
 
     def decode_vjp(
         self, z: FloatArray, conditions: FloatArray, component: np.ndarray, gradient: FloatArray
     ) -> FloatArray:
         """gradient · ∂decode/∂z, (n, f) to (n, k)."""
-        hidden = self._typical.hidden(z, conditions, component)
+        hidden = self._decoder(self._typical, z, conditions, component)
         found = self.columns.typical_vjp(hidden[-1], gradient)
-        for x, (matrix, _) in zip(hidden[-2::-1], self._typical.layers[::-1], strict=True):
+        for x, (matrix, _) in zip(hidden[-2::-1], [*_layers(self._typical, "decoder")][::-1], strict=True):
             found = row_product(found, matrix.T) * (1 - np.tanh(x) ** 2)
-        return row_product(found, self._typical.from_latent.T)
+        return row_product(found, self._typical["from_latent"].T)
+
+    def raw(self, z: FloatArray, conditions: FloatArray, component: np.ndarray) -> FloatArray:
+        """The raw outputs (n, outputs) of the decoder."""
+        found: FloatArray = self._decoder(self._exact, z, conditions, component)[-1]
+        return found
 
     def draw(self, z: FloatArray, conditions: FloatArray, component: np.ndarray, u: FloatArray) -> FloatArray:
         """Free cells (n, f) in original units with the share u (n, width) of their densities below them."""
-        return self.columns.quantile(self._whole.raw(z, conditions, component), u)
+        return self.columns.quantile(self.raw(z, conditions, component), u)
 
     def sample(self, rows: FloatArray, keys: Keys) -> FloatArray:
         """One draw of the free cells (n, f) for each compact row, by a key of its own, (n,)."""
@@ -183,16 +227,14 @@ class Network:
         """log p(c | z) but for a constant of each row, (n, L): −‖z − μ(c)‖² / 2, as p(c) is uniform."""
         return np.stack([-0.5 * _squares(z - mean) for mean in self.prior], axis=1)
 
-    def bound(self, rows: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The importance-weighted bound of each compact row (n,), without `log_base`, and its standard error.
+    def bound(self, rows: FloatArray, noise: FloatArray) -> FloatArray:
+        """The importance-weighted bound of each compact row (n,), without `log_base`.
 
         `noise` (samples, L, k) is shared by all rows, so that the bound of a row does not depend on the other rows.
         """
         tiles = self._tiles(len(rows), len(noise) * self.sizes.components * self.columns.outputs)
         with np.errstate(all="ignore"):  # both sides of a choice are computed
-            found = [average_weight(self._log_weights(rows[at], noise)) for at in tiles]
-        bound, error = (np.concatenate(part) for part in zip(*found, strict=True))
-        return bound, error
+            return np.concatenate([log_mean(self._log_weights(rows[at], noise)) for at in tiles])
 
     def _log_weights(self, rows: FloatArray, noise: FloatArray) -> FloatArray:
         samples, components, _ = noise.shape
@@ -201,7 +243,7 @@ class Network:
         component = np.tile(np.arange(components), samples * len(rows))
 
         def log_likelihood(codes: FloatArray) -> FloatArray:
-            raw = self._whole.raw(codes.reshape(len(each), -1), conditions, component)
+            raw = self.raw(codes.reshape(len(each), -1), conditions, component)
             return self.columns.log_density(raw, _array(rows)[each]).sum(axis=-1).reshape(codes.shape[:-1])
 
         return log_importance_weights(self.posterior(rows), self.prior, log_likelihood, noise[:, None])
@@ -210,54 +252,22 @@ class Network:
         size = max(1, _CELLS // max(width, 1))
         return [slice(start, start + size) for start in range(0, max(rows, 1), size)]
 
-    @cached_property
-    def _whole(self) -> _Decoder:
-        return _Decoder.of(self, np.arange(self.columns.outputs))
+    def _decoder(
+        self, weights: Weights, z: FloatArray, conditions: FloatArray, component: np.ndarray
+    ) -> list[FloatArray]:
+        return decoder_layers(weights, z, weights["from_component"][component], conditions)
 
     @cached_property
-    def _typical(self) -> _Decoder:
-        """The decoder of the raw outputs that typical values depend on."""
-        return _Decoder.of(self, self.columns.typical_outputs)
+    def _exact(self) -> dict[str, FloatArray]:
+        return {name: _array(array) for name, array in self.weights.items()}
 
-    def _layers(self, name: str) -> Iterator[Affine]:
-        for i in range(sum(key.startswith(name) and key.endswith("bias") for key in self.weights)):
-            yield self._weight(f"{name}.{i}.matrix"), self._weight(f"{name}.{i}.bias")
-
-    def _weight(self, name: str) -> FloatArray:
-        return _array(self.weights[name])
-
-
-@dataclass(frozen=True)
-class _Decoder:
-    """The decoder of some of the raw outputs: its first layer, from code, component and conditions, and the others."""
-
-    from_latent: FloatArray
-    from_component: FloatArray
-    from_conditions: FloatArray | None
-    layers: tuple[Affine, ...]
-
-    @classmethod
-    def of(cls, network: Network, outputs: np.ndarray) -> Self:
-        layers = [*network._layers("decoder")]
-        kept = slice(None) if layers else outputs
-        latent, component = (network._weight(name)[:, kept] for name in ("from_latent", "from_component"))
-        conditions = network._weight("from_conditions")[:, kept] if "from_conditions" in network.weights else None
-        layers[-1:] = [(matrix[:, outputs], bias[outputs]) for matrix, bias in layers[-1:]]
-        return cls(latent, component, conditions, tuple(layers))
-
-    def hidden(self, z: FloatArray, conditions: FloatArray, component: np.ndarray) -> list[FloatArray]:
-        """What every layer gives, before tanh; the last are the raw outputs (n, outputs)."""
-        one = len(self.from_component) == 1
-        found = [row_product(z, self.from_latent, self.from_component[0] if one else self.from_component[component])]
-        if self.from_conditions is not None:
-            found[0] = row_product(conditions, self.from_conditions, found[0])
-        for matrix, bias in self.layers:
-            found.append(row_product(np.tanh(found[-1]), matrix, bias))
-        return found
-
-    def raw(self, z: FloatArray, conditions: FloatArray, component: np.ndarray) -> FloatArray:
-        """The raw outputs (n, outputs)."""
-        return self.hidden(z, conditions, component)[-1]
+    @cached_property
+    def _typical(self) -> dict[str, FloatArray]:
+        """The weights without the raw outputs that typical values do not depend on."""
+        depth = len(self.sizes.hidden)
+        last = f"decoder.{depth - 1}." if depth else "from_"
+        outputs = self.columns.typical_outputs
+        return {name: array[..., outputs] if name.startswith(last) else array for name, array in self._exact.items()}
 
 
 def log_importance_weights(
@@ -276,14 +286,11 @@ def log_importance_weights(
     return found
 
 
-def average_weight(log_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """log of the mean over the first axis, and its standard error by the delta method."""
-    samples = len(log_weights)
+def log_mean(log_weights: FloatArray) -> FloatArray:
+    """The logarithm of the mean of weights over the first axis."""
     largest = log_weights.max(axis=0)
-    weights = np.exp(log_weights - largest)
-    mean = _in_turn(weights) / samples
-    spread = np.sqrt(_in_turn((weights - mean) ** 2) / max(samples - 1, 1) / samples)
-    return largest + np.log(mean), spread / mean
+    found: FloatArray = largest + np.log(_in_turn(np.exp(log_weights - largest)) / len(log_weights))
+    return found
 
 
 def row_product(x: FloatArray, matrix: FloatArray, start: FloatArray | float = 0.0) -> FloatArray:

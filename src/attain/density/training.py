@@ -1,7 +1,6 @@
 """One training loop for any model with a loss: a whole epoch is one compiled call.
 
-The rows live on the device; where they do not fit, an epoch streams them in chunks through the same compiled call. The
-same seed gives the same weights, bit for bit, on one platform. A second fit of the same shapes compiles nothing. To
+The same seed gives the same weights, bit for bit, on one platform. A second fit of the same shapes compiles nothing. To
 keep compiled programs between processes, set JAX's own JAX_COMPILATION_CACHE_DIR.
 """
 
@@ -40,21 +39,15 @@ class Plan:
         Adam on shuffled batches; the learning rate falls along a cosine from `learning_rate` to a hundredth of it.
     warm_up
         The share of the epochs over which the weight of the KL over z rises to 1, against posterior collapse.
-    free_bits
-        Nats per latent dimension that the KL over z may use for free; 0 leaves the bound as it is.
     patience
         Stop when the validation bound has not improved for this many epochs; the best weights are kept.
-    rows_on_device
-        Where there are more training rows than this, they stream through the device in chunks.
     """
 
     epochs: int = 50
     batch_size: int = 128
     learning_rate: float = 8e-3
     warm_up: float = 0.1
-    free_bits: float = 0.0
     patience: int = 10
-    rows_on_device: int = 20_000_000
 
 
 class Schedule(NamedTuple):
@@ -65,7 +58,6 @@ class Schedule(NamedTuple):
     """The weight of the KL over z."""
     temperature: jax.Array
     """Of a Gumbel-softmax."""
-    free_bits: jax.Array
 
 
 Loss: TypeAlias = Callable[[Weights, jax.Array, jax.Array, Schedule], tuple[jax.Array, Metrics]]
@@ -117,29 +109,19 @@ def train(
         )
     generator = np.random.default_rng(seed)
     validation_key, step_key = jax.random.split(jax.random.key(seed))
-    chunks = _Chunks.of(len(rows), plan)
-    held = jax.device_put(validation)
-    resident = jax.device_put(rows) if chunks.count == 1 else None
+    held, resident = jax.device_put(validation), jax.device_put(rows)
     moments = OPTIMISER.init(weights)
     history: dict[str, list[float]] = {}
     best, best_epoch, best_bound = weights, -1, -math.inf
     for epoch in range(plan.epochs):
-        schedule = _schedule(plan, epoch)
-        reports = []
-        for number, places in enumerate(chunks.order(generator, len(rows))):
-            key = jax.random.fold_in(jax.random.fold_in(step_key, epoch), number)
-            if resident is None:
-                here = jax.device_put(rows[places.ravel()])
-                places = np.arange(places.size, dtype=np.int32).reshape(places.shape)
-            else:
-                here = resident
-            weights, moments, report = _epoch(loss, weights, moments, here, places, key, schedule)
-            if report.failed:
-                raise _divergence(f"training diverged in epoch {epoch + 1}", report.first_failure, labels)
-            reports.append({name: float(np.sum(total)) for name, total in report.means.items()})
+        places = _batches(generator, len(rows), plan.batch_size)
+        key = jax.random.fold_in(jax.random.fold_in(step_key, epoch), 0)
+        weights, moments, report = _epoch(loss, weights, moments, resident, places, key, _schedule(plan, epoch))
+        if report.failed:
+            raise _divergence(f"training diverged in epoch {epoch + 1}", report.first_failure, labels)
         bound, terms = validate(weights, held, validation_key)
-        for name in reports[0]:
-            history.setdefault(name, []).append(float(np.mean([report[name] for report in reports])))
+        for name, total in report.means.items():
+            history.setdefault(name, []).append(float(np.sum(total)))
         history.setdefault("validation", []).append(float(bound))
         if bound > best_bound:
             best, best_epoch, best_bound = weights, epoch, float(bound)
@@ -152,25 +134,11 @@ def train(
     return Trained(best, history, best_epoch)
 
 
-@dataclass(frozen=True)
-class _Chunks:
-    """How an epoch is cut into chunks of `steps` batches of `batch_size` rows, all of one shape."""
-
-    count: int
-    steps: int
-    batch_size: int
-
-    @classmethod
-    def of(cls, rows: int, plan: Plan) -> _Chunks:
-        batch_size = min(plan.batch_size, rows)
-        steps = math.ceil(rows / batch_size)
-        count = math.ceil(steps * batch_size / max(plan.rows_on_device, batch_size))
-        return cls(count, math.ceil(steps / count), batch_size)
-
-    def order(self, generator: np.random.Generator, rows: int) -> np.ndarray:
-        """Row numbers (chunks, steps, batch): a permutation, with its start repeated to fill the last batch."""
-        shuffled = generator.permutation(rows).astype(np.int32)
-        return np.resize(shuffled, (self.count, self.steps, self.batch_size))
+def _batches(generator: np.random.Generator, rows: int, batch_size: int) -> jax.Array:
+    """Row numbers (steps, batch): a permutation, with its start repeated to fill the last batch."""
+    batch_size = min(batch_size, rows)
+    shuffled = generator.permutation(rows).astype(np.int32)
+    return jnp.asarray(np.resize(shuffled, (math.ceil(rows / batch_size), batch_size)))
 
 
 def _schedule(plan: Plan, epoch: int) -> Schedule:
@@ -180,7 +148,6 @@ def _schedule(plan: Plan, epoch: int) -> Schedule:
         plan.learning_rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done))),
         1.0 if warm <= 0 else min(1.0, (epoch + 1) / (warm + 1)),
         max(0.1, 0.1 ** (done / 0.7)),
-        plan.free_bits,
     )
     return Schedule(*(jnp.asarray(figure, jnp.float32) for figure in figures))
 

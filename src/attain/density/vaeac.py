@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from attain.core.errors import DataError
+from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.density.columns import Columns
-from attain.density.estimator import MixtureEstimator, completed
-from attain.density.rows import given_columns, modelled_columns
+from attain.density.estimator import MixtureEstimator
 from attain.schema import Schema
 
 if TYPE_CHECKING:
-    from attain.density.objective import Objective
+    from attain.density.objectives import Objective
 
 
 class VAEAC(MixtureEstimator):
@@ -43,60 +42,49 @@ class VAEAC(MixtureEstimator):
 
     def log_density(self, X: Frame, samples: int = 100, *, given: Iterable[str] | None = None) -> np.ndarray:
         """A lower bound of log p(other columns | given columns) of each row (n,); the immutable ones by default."""
-        values = self._values(X)
-        held = sorted(given_columns(self.schema_, given))
-        rows = self._given(self.network_.columns, values, held)
-        values = values.copy()
-        values[:, held] = np.nan
-        return self._bounded(rows, self.network_.columns.log_base(values), samples)[0]
+        return self._bounded(self._values(X), self._places(given), samples)
 
     def sample(
         self, conditions: Frame, n: int = 1, *, given: Iterable[str] | None = None, random_state: Any = None
     ) -> np.ndarray:
         """`n` draws for each row, one after the other, as rows of the matrix; given columns are copied."""
-        values = self._values(conditions)
-        held = given_columns(self.schema_, given)
-        drawn = self._drawn(values, self._given(self.network_.columns, values, sorted(held)), n, random_state)
-        modelled = modelled_columns(self.schema_)
-        free = [place for place, j in enumerate(modelled) if j not in held]
-        rows = np.repeat(values, n, axis=0)
-        return completed(drawn[:, free], rows, self.schema_, [modelled[place] for place in free])
+        return self._sampled(self._values(conditions), self._places(given), n, random_state)
+
+    def _places(self, given: Iterable[str] | None) -> list[int]:
+        """The positions of the columns that are given: by default the immutable ones."""
+        schema = self.schema_
+        if given is None:
+            return [int(j) for j in schema.immutable_columns]
+        if isinstance(given, str):
+            raise DataError(f"given must be a list of column names, got the string {given!r}")
+        names = list(given)
+        unknown = [name for name in names if name not in schema]
+        if unknown:
+            raise DataError(f"given names columns that the schema does not have: {listed(unknown)}")
+        derived = [name for name in names if schema[name].computed is not None]
+        if derived:
+            raise DataError(f"given names computed columns: {listed(derived)}; name the columns they are computed from")
+        return sorted({schema.position(name) for name in names})
 
     def _columns(self, schema: Schema, values: np.ndarray) -> Columns:
-        modelled = modelled_columns(schema)
+        modelled = [j for j, feature in enumerate(schema) if feature.computed is None]
         found = Columns.fit(schema, values, free=modelled, given=modelled, likelihoods=self.likelihoods)
         # a cell may be left out of either half: the network is told
         return Columns(found.free, found.conditions, tuple(range(2 * found.width)), found.names)
 
-    def _compact(self, columns: Columns, values: np.ndarray, schema: Schema) -> np.ndarray:
-        return self._given(columns, values, schema.immutable_columns)
-
-    def _given(self, columns: Columns, values: np.ndarray, held: Iterable[int]) -> np.ndarray:
-        """Compact rows with the held columns among the conditions and all others among the modelled ones."""
+    def _compact(self, columns: Columns, values: np.ndarray, given: Iterable[int]) -> np.ndarray:
+        """Compact rows with the given columns among the conditions and all others among the modelled ones."""
         rows = columns.prepare(values)
-        given = np.isin(_positions(columns), list(held))
-        rows[:, : columns.width][:, given] = np.nan
-        rows[:, columns.width :][:, ~given] = np.nan
+        held = np.isin(_positions(columns), list(given))
+        rows[:, : columns.width][:, held] = np.nan
+        rows[:, columns.width :][:, ~held] = np.nan
         return rows
 
     def _objective(self, columns: Columns) -> Objective:
-        from attain.density.objective import AnyGiven  # needs JAX
+        from attain.density.objectives import AnyGiven  # needs JAX
 
         immutable = tuple(int(j) for j in self.schema.immutable_columns)
         return AnyGiven(weight=self.beta, positions=_positions(columns), immutable=immutable)
-
-    def _free(self, cells: np.ndarray) -> np.ndarray:
-        return cells[:, self._places]
-
-    def _of_modelled(self, gradient: np.ndarray) -> np.ndarray:
-        whole = np.zeros((len(gradient), len(modelled_columns(self.schema_))), gradient.dtype)
-        whole[:, self._places] = gradient
-        return whole
-
-    @property
-    def _places(self) -> np.ndarray:
-        """Where the free columns are among those that are modelled."""
-        return np.flatnonzero(np.isin(modelled_columns(self.schema_), self.schema_.free_columns))
 
 
 def _positions(columns: Columns) -> tuple[int, ...]:

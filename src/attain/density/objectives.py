@@ -1,22 +1,24 @@
-"""What the Wasserstein and the adversarial autoencoder share: rows are decoded from their codes without noise.
+"""What training minimises: the members of the autoencoder family differ in it, and in the columns that are given.
 
-Instead of every row's posterior, the distribution of all codes is brought near the prior. The scale of q(z|x), which
-neither method has, is trained by the evidence lower bound with all else held, so that log-densities have a bound.
+The Wasserstein and the adversarial autoencoder decode rows from their codes without noise. Instead of every row's
+posterior, the distribution of all codes is brought near the prior. The scale of q(z|x), which neither has, is trained
+by the evidence lower bound with all else held, so that log-densities have a bound.
 """
 
 from __future__ import annotations
 
 import abc
 import math
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from attain.density.bounds import Posterior, Terms, exact_terms
-from attain.density.mixture import Layer, Mixture, layer_of
+from attain.density.bounds import Terms, exact_terms
+from attain.density.mixture import Mixture, random_matrix
+from attain.density.network import Posterior, affine
 from attain.density.training import Metrics, Schedule
 
 CHECKED = 100.0
@@ -25,6 +27,76 @@ WIDTH = 64
 """The hidden units of the critic."""
 STEEPNESS = 1.0
 """The weight of the critic's squared slope at draws of the prior (Mescheder et al. 2018): without it codes escape."""
+
+
+class Objective(Protocol):
+    """A loss of a model on a batch: hashable, as it is part of what is compiled."""
+
+    def initial(self, key: jax.Array, latent_dim: int) -> Any:
+        """Weights of its own, which are trained with the model's; None for none."""
+        ...
+
+    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The scalar to minimise on compact rows, and its terms by name, for `train`."""
+        ...
+
+    def held_out(self, model: Mixture, rows: jax.Array, key: jax.Array) -> tuple[jax.Array, Metrics]:
+        """What the epoch that is kept has most of, on compact held-out rows, and its reconstruction by column."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The negative evidence lower bound, −Σ reconstruction + β Σ KL_z + KL_c, with β = `weight`."""
+
+    weight: float = 1.0
+
+    def initial(self, key: jax.Array, latent_dim: int) -> None:
+        """Nothing."""
+
+    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The bound at the weight of the schedule."""
+        metrics = averaged(model.terms(batch, key, schedule.temperature))
+        # Only the KL over z is warmed up: without the cost of c, rows settle in components for no good reason.
+        paid = self.weight * schedule.beta * metrics["kl_latent"].sum()
+        return -metrics["reconstruction"].sum() + paid + metrics["kl_component"], metrics
+
+    def held_out(self, model: Mixture, rows: jax.Array, key: jax.Array) -> tuple[jax.Array, Metrics]:
+        """The mean bound at β = 1 with c summed over."""
+        terms = model.bound(rows, jax.random.normal(key, (len(rows), model.sizes.latent_dim), jnp.float32))
+        return terms.bound.mean(), averaged(terms)
+
+
+@dataclass(frozen=True)
+class AnyGiven(Bound):
+    """The bound for columns that are given at random, other ones for every row.
+
+    Half of the rows are given the immutable columns. Of the others, each draws a share from [0, 1], and each column is
+    given with that probability.
+    """
+
+    positions: tuple[int, ...] = ()
+    """The column of the schema that each compact column belongs to; the conditions are the same columns again."""
+    immutable: tuple[int, ...] = ()
+
+    def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
+        """The bound of the columns that are not given, given the others."""
+        kind_key, share_key, mask_key, rest = jax.random.split(key, 4)
+        rows, columns = batch.shape[0], max(self.positions) + 1
+        share = jax.random.uniform(share_key, (rows, 1))
+        drawn = jax.random.uniform(mask_key, (rows, columns)) < share
+        usual = jnp.isin(jnp.arange(columns), jnp.array(self.immutable, int))
+        held = jnp.where(jax.random.bernoulli(kind_key, 0.5, (rows, 1)), usual, drawn)[:, jnp.array(self.positions)]
+        width = len(self.positions)
+        masked = jnp.concatenate(
+            [jnp.where(held, jnp.nan, batch[:, :width]), jnp.where(held, batch[:, width:], jnp.nan)], axis=1
+        )
+        return super().loss(model, masked, rest, schedule)
+
+
+def averaged(terms: Terms) -> Metrics:
+    """The parts of the bound, averaged over rows."""
+    return {name: getattr(terms, name).mean(axis=0) for name in Terms._fields}
 
 
 def mean_discrepancy(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -88,8 +160,8 @@ def _metrics(reconstruction: jax.Array, distance: jax.Array) -> Metrics:
 def _with_scale(model: Mixture, batch: jax.Array, noise: jax.Array) -> Terms:
     """The terms of the bound, in which only the scale of the posterior has a gradient."""
     held = jax.lax.stop_gradient(model)
-    scaled = held.with_weights(eqx.tree_at(lambda weights: weights.shared, held.weights, model.weights.shared))
-    posterior = scaled.posterior(batch)
+    trained = {name: model.weights[name] for name in ("shared.matrix", "shared.bias")}
+    posterior = held.with_weights(OrderedDict({**held.weights, **trained})).posterior(batch)
     fixed = Posterior(posterior.log_share, jax.lax.stop_gradient(posterior.mean), posterior.scale)
     return exact_terms(fixed, held.prior_mean, lambda z, c: held.log_likelihood(batch, z, c), noise)
 
@@ -108,25 +180,27 @@ class Adversary(Aggregated):
     """A critic, trained beside the model, tells codes from draws of the prior; the encoder is trained to mislead it."""
 
     def initial(self, key: jax.Array, latent_dim: int) -> Any:
-        """The critic's two layers."""
+        """The matrices and biases of the critic's two layers."""
         first, second = jax.random.split(key)
-        return layer_of(first, latent_dim, WIDTH), layer_of(second, WIDTH, 1)
+        matrices = random_matrix(first, (latent_dim, WIDTH)), random_matrix(second, (WIDTH, 1))
+        return [(matrix, jnp.zeros(matrix.shape[1], jnp.float32)) for matrix in matrices]
 
     def apart(self, model: Mixture, codes: jax.Array, prior: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The critic's log-loss on codes taken for draws, 0 where it cannot tell them apart; and its own loss."""
-        critic = model.weights.extra
+        critic = model.weights["extra"]
         missed = jax.nn.softplus(-_score(jax.lax.stop_gradient(critic), codes)).mean() - math.log(2)
         own = jax.nn.softplus(_score(critic, jax.lax.stop_gradient(codes))) + jax.nn.softplus(-_score(critic, prior))
         return missed, own.mean() + STEEPNESS * _steepness(critic, prior)
 
 
-def _score(critic: tuple[Layer, Layer], z: jax.Array) -> jax.Array:
+def _score(critic: Any, z: jax.Array) -> jax.Array:
     """The log-odds that z is a draw of the prior."""
     first, second = critic
-    return second(jnp.tanh(first(z)))[:, 0]
+    found: jax.Array = affine(jnp.tanh(affine(z, *first)), *second)[:, 0]
+    return found
 
 
-def _steepness(critic: tuple[Layer, Layer], z: jax.Array) -> jax.Array:
+def _steepness(critic: Any, z: jax.Array) -> jax.Array:
     """The mean square of the slope of the critic's score."""
     slope = jax.grad(lambda places: _score(critic, places).sum())(z)
     return (slope * slope).sum(axis=1).mean()
