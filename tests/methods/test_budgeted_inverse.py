@@ -176,7 +176,9 @@ def test_other_states_are_tried_where_numbers_do_not_suffice():
     random = np.random.default_rng(0)
     X = pd.DataFrame({"level": random.choice(["x", "y", "z"], 200), "number": random.normal(size=200)})
     y = ((X["level"] == "z") * 4 + X["number"] * 0.1 > 2).astype(int)
-    schema = Schema((Feature("level", "categorical", levels=("x", "y", "z"), reviewed="here"), Feature("number", "real")))
+    schema = Schema(
+        (Feature("level", "categorical", levels=("x", "y", "z"), reviewed="here"), Feature("number", "real"))
+    )
     from sklearn.compose import make_column_transformer
 
     encoder = make_column_transformer((OneHotEncoder(), ["level"]), remainder="passthrough")
