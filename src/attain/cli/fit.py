@@ -60,7 +60,7 @@ def fit(given: Given) -> None:
         f"{name} fitted on {len(people.frame):,} people in {seconds:.1f} s: {len(schema)} features, "
         f"{len(schema.immutable)} of them immutable, {'with' if labelled else 'without'} labels."
     )
-    say(f"Written: {given.out} ({target.stat().st_size / 1e6:.1f} MB), {config}")
+    say(f"Written: {given.out} ({target.stat().st_size / 1e3:,.0f} kB), {config}")
     say(HOLDS[given.reference])
 
 

@@ -6,7 +6,6 @@ The arguments of a run are written beside its result, and `--config` repeats the
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +16,7 @@ import click
 import msgspec
 import tomlkit
 
-from attain.cli.terminal import note, printable
+from attain.cli.terminal import note, printable, say_error
 from attain.core.errors import AttainError, FileError, did_you_mean
 from attain.core.files import as_kind, read_toml, write_atomically
 from attain.methods.persistence import versions
@@ -200,9 +199,9 @@ def run(commands: click.Group, arguments: Sequence[str], stop: Stop) -> int:
         except AttainError as error:
             if stop.number is not None:
                 raise
-            print(f"{commands.name}: {error}", file=sys.stderr)
+            say_error(f"{commands.name}: {error}")
             return MISUSE
         except PermissionError as error:
-            print(f"{commands.name}: you may not read or write {error.filename!r}", file=sys.stderr)
+            say_error(f"{commands.name}: you may not read or write {error.filename!r}")
             return MISUSE
     return stop.code if code == INTERRUPTED else code

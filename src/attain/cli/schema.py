@@ -127,10 +127,8 @@ def _frame(given: Given) -> pd.DataFrame:
 
 def _say_questions(schema: Schema, questions: Sequence[Question]) -> None:
     """Prints what is asked about what columns hold; what may happen to them is asked of every column alike."""
-    held = [question for question in questions if question.topic != "change"]
-    lines = [line for question in held for line in str(question).splitlines()]
-    say("\nTo decide:" if held else "")
-    for line in lines:
+    lines = [line for question in questions if question.topic != "change" for line in str(question).splitlines()]
+    for line in ["", "To decide:", *lines] if lines else ():
         print(wrapped(plain(line), width(), "  " * line.startswith(" ")))
     if schema.unreviewed:
         say(f"\nNobody has decided what may happen to {listed(schema.unreviewed)}. `attain review` asks about each.")

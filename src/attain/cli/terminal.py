@@ -85,6 +85,11 @@ def note(text: str) -> None:
     print(wrapped(f"note: {text}", width()), file=sys.stderr)
 
 
+def say_error(text: str) -> None:
+    """Prints what is wrong to standard error: wrapped in a terminal, and as one line for programs and logs."""
+    print(wrapped(text, width()) if sys.stderr.isatty() else text, file=sys.stderr)
+
+
 def counted(count: int, noun: str) -> str:
     """`1 line`, `1,200 lines`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
