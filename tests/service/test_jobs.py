@@ -196,7 +196,8 @@ def test_an_upload_that_is_refused_leaves_nothing() -> None:
 
 
 def test_files_have_limits() -> None:
-    small = client_of(app_of(limits=Limits(rate=1e6, burst=10**6, upload=2_000, people=3, jobs=2)))
+    app = app_of(limits=Limits(rate=1e6, burst=10**6, upload=2_000, people=3, jobs=2))
+    small = client_of(app)
     answer = small.post("/jobs", params={"format": "csv"}, content=b"x" * 2_001)
     assert answer.status_code == 413
     assert "2,000 bytes" in answer.json()["error"]["message"]
@@ -206,6 +207,7 @@ def test_files_have_limits() -> None:
             yield b"x" * 100
 
     assert small.post("/jobs", params={"format": "csv"}, content=pieces()).status_code == 413
+    assert list(Path(app.state.jobs._folder.name).iterdir()) == []  # nor does what came of it stay
     state = ended(small, started(small, csv_of(5), index="who"))
     assert state["message"] == "the file has 5 rows; at most 3 are taken"
 

@@ -163,29 +163,40 @@ def _by_processes(slices: Slices, state: bytes, folder: Path, workers: int) -> I
 
     The file is a pickle, and in a folder that nobody else can write into: reading it runs code.
     """
-    pool = Parallel(workers, return_as="generator_unordered", batch_size=1, max_nbytes=None, idle_worker_timeout=_IDLE)
+    pool = Parallel(
+        workers,
+        return_as="generator_unordered",
+        batch_size=1,
+        max_nbytes=None,
+        idle_worker_timeout=_IDLE,
+        initializer=_follow,
+        initargs=(os.getpid(),),
+    )
     with TemporaryDirectory(prefix="attain-", ignore_cleanup_errors=True) as private:
         path = Path(private) / "state"
         write_private(path, state)
         with parallel_config("loky", inner_max_num_threads=1), pool:
             resource_tracker.ensure_running()  # starting it later would unblock the signal
             with interrupts_kept():
-                own = str(path), os.getpid(), str(folder)
-                summaries = pool(delayed(_work)(*own, number, people) for number, people in slices)
+                summaries = pool(delayed(_work)(str(path), str(folder), *numbered) for numbered in slices)
                 time.sleep(_TAKEN)
             yield from summaries
 
 
-def _work(path: str, parent: int, folder: str, number: int, people: pd.DataFrame) -> Summary:
+def _follow(parent: int) -> None:
+    """Lets a worker end with the process that started it, which would take its answers, and with nothing else."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _work(path: str, folder: str, number: int, people: pd.DataFrame) -> Summary:
     with listening(lambda *_: None, sys.maxsize):  # no bars of workers
-        return _answer(_state(path, parent), Shards(folder), number, people)
+        return _answer(_state(path), Shards(folder), number, people)
 
 
 @lru_cache(maxsize=1)
-def _state(path: str, parent: int) -> ExplainBatch:
-    """What a worker needs for all slices; it ends with the process that started it, which would take its answers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+def _state(path: str) -> ExplainBatch:
+    """What a worker needs for all slices."""
     batch: ExplainBatch = pickle.loads(Path(path).read_bytes())
     return batch
 
