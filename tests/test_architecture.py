@@ -41,7 +41,7 @@ BUDGETS = {
     "metrics": 1_625,
     "letters": 843,
     "audit": 405,
-    "scale": 537,
+    "scale": 542,
     "service": 1_556,
     "datasets": 121,
     "testing": 727,
