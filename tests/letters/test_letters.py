@@ -2,6 +2,8 @@
 
 import re
 import sys
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,8 +14,8 @@ import pytest
 import attain
 from attain import Feature, Schema, Status
 from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
-from attain.letters import Letter, save, save_each, save_templates, texts_template, write
-from attain.letters.letter import as_html, as_text
+from attain.letters import Letter, rendering, save, save_each, save_templates, texts_template, write
+from attain.letters.rendering import as_html, as_text
 from attain.letters.texts import LANGUAGES, Texts
 from tests.letters import world
 from tests.letters.readability import amstad, english_syllables, flesch, german_syllables
@@ -293,9 +295,23 @@ def test_your_own_template_and_page(tmp_path: Path) -> None:
         ("{% include 'letter.en.txt' %}", "template|loader"),
         ("{{ 1 / 0 }}", "division"),
         ("{{ range(10000000)|list }}", "too big|Range"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nested too deeply"),
+        ("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", "nested too deeply"),
+        ("{{ 10 ** 10000000000 }}", "powers are not computed"),
+        ("{{ 'x' * 10000000000 }}", "too much memory"),
+        ("{{ 'x'|center(10000000000) }}", "too much memory"),
+        (
+            "{% for i in range(9999) %}{% for j in range(9999) %}{{ 'x' if j < 0 }}{% endfor %}{% endfor %}",
+            "longer than",
+        ),
     ],
 )
-def test_templates_run_in_a_sandbox(tmp_path: Path, template: str, message: str) -> None:
+def test_templates_run_in_a_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, message: str
+) -> None:
+    if "memory" in message and sys.platform != "linux":
+        pytest.skip("other systems do not hold a process to a limit of memory")
+    monkeypatch.setattr(rendering, "_SECONDS", 0.2)
     (tmp_path / "words.txt").write_text(template, encoding="utf-8")
     with pytest.raises(AttainError, match=message) as error:
         letters(template=tmp_path / "words.txt")
@@ -331,12 +347,66 @@ def test_one_file_for_all_or_one_for_each(tmp_path: Path) -> None:
     names = [path.name for path in save_each(found[:2], tmp_path / "to.html")]
     assert names == ["to-p0.html", "to-p1.html"]
     assert (tmp_path / names[1]).read_text(encoding="utf-8") == found[1].html
-    odd = [replace(found[0], person=person) for person in ("../x", "..\\x", "")]
-    assert [path.name for path in save_each(odd, tmp_path / "to.txt")] == ["to-_x.txt", "to-_x_1.txt", "to-_.txt"]
     with pytest.raises(FileError, match=r"\.html or \.txt"):
         save(found, tmp_path / "all.pdf")
     with pytest.raises(DataError, match="no letters"):
         save([], tmp_path / "none.html")
+
+
+def test_every_person_has_a_file_of_their_own(tmp_path: Path) -> None:
+    one = letters()[0]
+    labels = [
+        "a_b_2",
+        "a b",
+        "a/b",
+        "a b",
+        "a\\b",
+        "A_B_2",
+        "../x",
+        "..\\x",
+        "",
+        " ",
+        ".",
+        "..",
+        "/",
+        "con",
+        "CON",
+        "nul.txt",
+    ]
+    labels += [
+        "x" * 300,
+        "x" * 299,
+        "é",
+        "e\u0301",
+        "ẞ",
+        "ß",
+        "SS",
+        "ss",
+        "\x00",
+        "\ud800",
+        "a\nb",
+        "-",
+        "_",
+        "a.2",
+        "17",
+        17,
+    ]
+    labels += [*save_names(labels, tmp_path)][:8]
+    names = save_names(labels, tmp_path)
+    folded = {unicodedata.normalize("NFC", name).casefold() for name in names}
+    assert len(folded) == len(labels)
+    assert all(re.fullmatch(r"to-[a-z0-9._-]{1,80}\.txt", name) for name in names)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+    assert names[:2] == ["to-a_b_2.txt", "to-a-b.c8687a08aa5d6ed2.txt"]
+    # the name is that of the label, whoever else is written to
+    assert [save_names([label], tmp_path)[0] for label in labels[:3]] == names[:3]
+    assert len(one.text) > 0
+
+
+def save_names(labels: Sequence[Any], folder: Path) -> list[str]:
+    """The names of the files of letters to people with these labels."""
+    one = letters()[0]
+    return [path.name for path in save_each([replace(one, person=label) for label in labels], folder / "to.txt")]
 
 
 def test_people_are_chosen_by_label_and_letters_do_not_depend_on_each_other() -> None:

@@ -251,3 +251,7 @@ def test_a_result_that_was_tampered_with_is_refused() -> None:
     for key, value in (("status", ["FOUNDED"]), ("library", "excel"), ("rows", [[1.0]]), ("columns", {})):
         with pytest.raises(FileError):
             Counterfactuals.from_json(json.dumps({**content, key: value}))
+    for dtype in ("int64", "bool"):
+        content["columns"]["late"] = {"dtype": dtype, "cells": [1, None, *[1] * 10]}
+        with pytest.raises(FileError, match=f"column 'late', row 1: null, but {dtype} has no missing cells"):
+            Counterfactuals.from_json(json.dumps(content))

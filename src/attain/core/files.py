@@ -14,7 +14,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
@@ -332,3 +332,20 @@ def _lock(descriptor: int, path: Path, busy: str | None = None) -> None:
             said = True
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
+
+
+@contextmanager
+def memory_limit(most: int) -> Iterator[None]:
+    """Lets this process have so many bytes more than it has, where the system can hold it to that (Linux)."""
+    before = None
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        own = int(Path("/proc/self/statm").read_text("ascii").split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (own + most, before[1]))
+    try:
+        yield
+    finally:
+        if before is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, before)

@@ -1,81 +1,31 @@
-"""Letters to people about whom a model has decided.
-
-A template writes blocks, separated by blank lines: `# title`, `## heading`, `### smaller heading`; `- item` for each
-line of a list; `| line` for each line that stays a line of its own, as in an address; anything else is a paragraph.
-Within a block, a line without a mark continues the one before. Blocks become plain text, or HTML in which everything is
-escaped.
-"""
+"""Letters to people about whom a model has decided: written, and saved as files."""
 
 from __future__ import annotations
 
 import os
 import re
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from html import escape
-from importlib.resources import files
-from itertools import groupby
-from operator import itemgetter
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from attain.core.checks import check_integer
-from attain.core.errors import AttainError, DataError, FileError, MissingExtraError
+from attain.core.errors import DataError, FileError
 from attain.core.files import check_ending, read_text, write_atomically
 from attain.core.text import plain
 from attain.letters.content import Content, contents
-from attain.letters.texts import LANGUAGES, Texts, language_of
+from attain.letters.rendering import PAGE, as_html, as_text, blocks, builtin_templates, rendered
+from attain.letters.texts import Texts, language_of
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
     from attain.methods import Explainer
     from attain.results.counterfactuals import Counterfactuals
 
-
-PAGE: Final = "page.html"
-
-
-def builtin_templates() -> dict[str, str]:
-    """The templates that come with the package, by the name of their file: one for each language, and the page."""
-    folder = files("attain.letters").joinpath("templates")
-    names = [*(f"letter.{code}.txt" for code in LANGUAGES), PAGE]
-    return {name: folder.joinpath(name).read_text(encoding="utf-8") for name in names}
-
-
-def rendered(template: str, title: str, values: Mapping[str, Any], *, escape: bool) -> str:
-    """The template with these values; `title` is what messages call it."""
-    try:
-        from jinja2 import TemplateError
-    except ImportError:
-        raise MissingExtraError("letters need Jinja2, which is not installed: pip install 'attain[report]'") from None
-    try:
-        text: str = _compiled(template, escape).render(values)
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-        line = getattr(error, "lineno", None)
-        raise AttainError(f"{title}{f', line {line}' if line else ''}: {error}") from None
-    return text
-
-
-@lru_cache(maxsize=8)
-def _compiled(template: str, escape: bool) -> Template:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    return ImmutableSandboxedEnvironment(
-        autoescape=escape, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    ).from_string(template)
-
-
 ENDINGS: Final = (".html", ".txt")
-_MARK: Final = re.compile(r"(#{1,3}|-|\|) +")
-_UNDERLINE: Final = {"#": "=", "##": "-"}
-_WIDTH: Final = 76
-_BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=\S)")
-"""The space behind a number, at which no line ends: what follows is most often its unit."""
-_NO_BREAK: Final = "\u00a0"
+_PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+"""Labels that are names of files as they are, on every system."""
 
 
 @dataclass(frozen=True)
@@ -206,14 +156,28 @@ def save(letters: Sequence[Letter], path: str | os.PathLike[str]) -> None:
 
 
 def save_each(letters: Sequence[Letter], path: str | os.PathLike[str]) -> list[Path]:
-    """Writes each letter into a file of its own, named after `path` and the person: `letter-17.html`."""
-    base, places = Path(path), dict[str, Path]()
-    for number, letter in enumerate(letters):
-        name = re.sub(r"[^\w-]+", "_", str(letter.person)) or "_"
-        name = f"{name}_{number}" if name.lower() in places else name
-        places[name.lower()] = base.with_name(f"{base.stem}-{name}{base.suffix}")
-        save([letter], places[name.lower()])
-    return list(places.values())
+    """Writes each letter into a file of its own, named after `path` and the person: `letter-17.html`.
+
+    Different people have different files, also where capitals do not count: labels of other characters than lower-case
+    letters, digits, `_` and `-`, or of more than 60, are cut and followed by a digest. A label that several people
+    have is counted: `letter-17.2.html`.
+    """
+    base, places, seen = Path(path), list[Path](), Counter[str]()
+    for letter in letters:
+        name = _file_name(str(letter.person))
+        seen[name] += 1
+        number = f".{seen[name]}" if seen[name] > 1 else ""
+        places.append(base.with_name(f"{base.stem}-{name}{number}{base.suffix}"))
+        save([letter], places[-1])
+    return places
+
+
+def _file_name(label: str) -> str:
+    """A name for a file, another one for every label."""
+    if _PLAIN.fullmatch(label):
+        return label
+    readable = re.sub(r"[^a-z0-9_-]+", "-", label.lower())[:40].strip("-")
+    return f"{readable or '_'}.{sha256(label.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def save_templates(folder: str | os.PathLike[str]) -> list[Path]:
@@ -224,71 +188,3 @@ def save_templates(folder: str | os.PathLike[str]) -> list[Path]:
     for place, text in places.items():
         write_atomically(place, text.encode())
     return list(places)
-
-
-# the markup
-
-
-class Block(NamedTuple):
-    """A title or heading (`#`, `##`, `###`), a list (`-`), lines (`|`) or a paragraph (empty)."""
-
-    mark: str
-    lines: list[str]
-
-
-def blocks(source: str) -> Iterator[Block]:
-    """The blocks of a text, in order."""
-    for part in re.split(r"\n\s*\n", source):
-        lines: list[list[str]] = []
-        for line in filter(str.strip, part.splitlines()):
-            mark = _MARK.match(line)
-            if mark or not lines:
-                lines.append([mark[1] if mark else "", line[mark.end() if mark else 0 :].strip()])
-            else:
-                lines[-1][1] += f" {line.strip()}"
-        for kind, group in groupby(lines, key=itemgetter(0)):
-            yield Block(kind, [text for _, text in group])
-
-
-def as_text(source: str) -> str:
-    """Plain text of 76 columns."""
-    return "\n\n".join(_text(block) for block in blocks(source)) + "\n"
-
-
-def _text(block: Block) -> str:
-    mark, lines = block
-    if mark == "|":
-        return "\n".join(lines)
-    begin, indent = ("- ", "  ") if mark == "-" else ("", "")
-    body = "\n".join(_wrapped(begin + line, indent) for line in lines)
-    rule = _UNDERLINE.get(mark, "")
-    return f"{body}\n{rule * max(map(len, body.splitlines()))}" if rule else body
-
-
-def _wrapped(line: str, indent: str) -> str:
-    whole = _BEFORE_UNIT.sub(_NO_BREAK, line)
-    text = textwrap.fill(whole, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return text.replace(_NO_BREAK, " ")
-
-
-def as_html(source: str) -> str:
-    """The same as HTML, without a page around it; what is under a smaller heading is a section."""
-    parts, section = [], ""
-    for block in blocks(source):
-        if block.mark.startswith("#"):
-            parts += [section] if section else []
-            section = "</section>" if block.mark == "###" else ""
-            parts += ["<section>"] if section else []
-        parts.append(_html(block))
-    return "\n".join([*parts, section] if section else parts)
-
-
-def _html(block: Block) -> str:
-    mark, lines = block
-    shown = [escape(_BEFORE_UNIT.sub(_NO_BREAK, line)) for line in lines]
-    if mark == "|":
-        return f"<p class='lines'>{'<br>'.join(shown)}</p>"
-    if mark == "-":
-        return f"<ul>{''.join(f'<li>{line}</li>' for line in shown)}</ul>"
-    name = f"h{len(mark)}" if mark else "p"
-    return "\n".join(f"<{name}>{line}</{name}>" for line in shown)

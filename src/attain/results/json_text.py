@@ -322,6 +322,9 @@ def _frame(content: Content) -> Any:
         name: ([*map(_value, column.cells)], library.dtype_named(column.dtype))
         for name, column in content.columns.items()
     }
+    for name, (cells, dtype) in columns.items():
+        if isinstance(dtype, np.dtype) and dtype.kind in "iub" and None in cells:
+            raise ValueError(f"column {name!r}, row {cells.index(None)}: null, but {dtype} has no missing cells")
     stored = content.index
     levels = [] if stored is None else [_index_level(level) for level in stored.levels]
     if {people} != {people, *(len(cells) for cells, _ in columns.values()), *map(len, levels)}:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
 from attain.core.errors import AttainError, DataError
+from attain.core.files import memory_limit
 from attain.schema import Schema
 from attain.tables.files import chosen_columns, columns_of, parquet_module, read_people, reading_parquet
 
@@ -104,22 +104,12 @@ class Upload:
 def main() -> None:
     """Reads an upload from the standard input, and writes its people, or what is wrong, to the standard output."""
     upload: Upload = pickle.load(sys.stdin.buffer)
-    _limit_memory(upload.memory)
     answer: tuple[pd.DataFrame | None, str | None]
     try:
-        answer = upload.read_here(), None
+        with memory_limit(upload.memory):
+            answer = upload.read_here(), None
     except AttainError as error:
         answer = None, str(error)
     except MemoryError:
         answer = None, _TOO_LARGE
     pickle.dump(answer, sys.stdout.buffer)
-
-
-def _limit_memory(most: int) -> None:
-    """Lets this process have so many bytes more than it has, where the system can hold it to that (Linux)."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        with open("/proc/self/statm", encoding="ascii") as file:
-            own = int(file.read().split()[5]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_DATA, (own + most, own + most))
