@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from attain.density import CHVAE
 from attain.methods import HillClimbingLocalSearch, NearestUnlike
 from attain.methods.search import problem
 from attain.methods.search.problem import Deadline, Ledger, Problem
-from attain.models import Judgement
+from attain.models import Judgement, reader
+from attain.models.reader import OutOfTime
 from attain.testing.explainer import digest
 from benchmarks.limits import LINES, Line, World
 
@@ -45,7 +47,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(problem, "time", found)
+    for module in (problem, reader):
+        monkeypatch.setattr(module, "time", found)
     return found
 
 
@@ -111,6 +114,60 @@ def test_who_is_done_before_the_deadline_is_answered_as_without_it(clock, monkey
     assert set(result.statuses[:3]) == {Status.FOUND, Status.BUDGET_SPENT}
     assert digest(result, range(3)) == digest(method.explain(Slow(), people.iloc[:3], target="good"))
     assert (Slow().predict(result.frame[result.found]) == "good").all()
+
+
+class Uneven(Slow):
+    """Slow, or failing after as long, about each of six training rows; the clock's seconds after each slow call."""
+
+    def __init__(self, clock: Clock, fails: bool) -> None:
+        super().__init__(clock)
+        self.fails, self.asked = fails, 0
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        number = int((frame["age"] == SLOW_AGE).sum())
+        self.clock.now += 7.0 * number
+        self.asked += number > 0
+        if number and self.fails:
+            raise TimeoutError("no answer")
+        return super().predict(frame)
+
+
+class Sure(Uneven):
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        good = 0.25 + 0.5 * (self.predict(frame) == "good")
+        return np.column_stack((1 - good, good))
+
+
+SLOW_AGE = 99
+
+
+@pytest.mark.parametrize("explainer", [GrowingSpheres, Guarded])
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("kind", [Uneven, Sure])
+def test_rows_that_a_model_is_slow_or_fails_on_cost_time_once(explainer, fails, kind, clock):
+    X = frame(500)
+    X.loc[np.linspace(3, 490, 6).astype(int), "age"] = SLOW_AGE
+    method, people = explainer(SCHEMA, budget=500).fit(X, Slow().predict(X)), refused(1)
+    patient = kind(clock, fails)
+    expected = method.explain(patient, people, target="good", timeout=None)
+    again = method.explain(patient, people, target="good", timeout=None)
+    model, calls, most = kind(clock, fails), 0, 0.0
+    with pytest.raises(OutOfTime, match="give a longer timeout"):
+        method.explain(model, people, target="good", timeout=1)
+    for _ in range(200):
+        before = clock.now
+        with suppress(OutOfTime):
+            result = method.explain(model, people, target="good", timeout=1)
+            calls += 1
+        most = max(most, clock.now - before)
+        if calls == 2:
+            break
+    assert most <= 2 * 6 * 7.0  # at most a call that learns, and one that was begun before the deadline
+    assert digest(result) == digest(expected) == digest(again)
+    assert model.asked <= patient.asked + 1
+    before = clock.now
+    assert method.explain(model, people, target="good", timeout=1).found.all()
+    assert clock.now == before
 
 
 @pytest.mark.parametrize("n", [1, 3])

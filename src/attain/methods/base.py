@@ -28,6 +28,7 @@ from attain.core.frames import Frame
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call, Request, Session, Sessions
 from attain.models import Goal, Model, probe_rows
+from attain.models.reader import Learning
 from attain.population.percentiles import Percentiles, total_shift
 from attain.population.relations import RATE, Relations
 from attain.population.space import MeasuringSpace
@@ -285,11 +286,12 @@ class Explainer(BaseEstimator, ABC):
             `Counterfactuals.contributions`. Linear models and tree ensembles with two classes are not asked for it, any
             other model about at most 200 rows for each person and input, which are not charged to the budget.
         timeout
-            Seconds for each row: m rows have m times as long together, from when the model is known. It is looked at
-            between calls of the model and batches of the search. A row that is not done then has the status TIME_SPENT,
-            unless an answer was found before; those that are done are answered as without it. A call of the model that
-            never returns cannot be cut short: run such a model in a process of its own. The default is many times what
-            a search takes, so that answers do not depend on the machine. None sets no limit.
+            Seconds for each row: m rows have m times as long together, and as long again to learn about the model
+            first; a call that ends there with an error is gone on with by the next one. It is looked at between calls
+            of the model and batches of the search. A row that is not done then has the status TIME_SPENT, unless an
+            answer was found before; those that are done are answered as without it. A call of the model that never
+            returns cannot be cut short: run such a model in a process of its own. The default is many times what a
+            search takes, so that answers do not depend on the machine. None sets no limit.
         allow_unreviewed
             Whether letters may be written about answers that change features that nobody has reviewed; it is recorded
             in `settings`. Everything else that people read says which features these are.
@@ -335,7 +337,15 @@ class Explainer(BaseEstimator, ABC):
         """The rows of such codes beside the immutable cells of one row, (1, d)."""
         raise NotImplementedError
 
-    def _goal(self, model: Any, target: Any, probability: float | None, *, tolerant: bool = True) -> Goal:
+    def _goal(
+        self,
+        model: Any,
+        target: Any,
+        probability: float | None,
+        *,
+        tolerant: bool = True,
+        learning: Learning | None = None,
+    ) -> Goal:
         return Goal(
             model,
             self.layout_,
@@ -344,6 +354,7 @@ class Explainer(BaseEstimator, ABC):
             margin=self.margin,
             probe=probe_rows(self.table_.values),
             tolerant=tolerant,
+            learning=learning,
         )
 
     @cached_property

@@ -29,6 +29,7 @@ from attain.models import Goal, Model
 from attain.models.compiled import compile_score
 from attain.models.encoding import StructureError
 from attain.models.goal import Control
+from attain.models.reader import Learning, OutOfTime
 from attain.models.scores import AdditiveScore, additive_score
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
@@ -39,6 +40,11 @@ from attain.tables import Errors, Region, Table, desired_labels
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
+
+_PARTS: Final = 16
+"""Rows that a model is asked about in every call are tried in so many parts, where it is slow."""
+_LONGEST: Final = 0.5
+"""Seconds that those of these parts that are kept take together, unless a single one takes longer."""
 
 GivenConstraints = Constraints | Mapping[str, Any] | None
 
@@ -111,6 +117,7 @@ class Session:
         self.training = explainer.table_.values
         self._asked = np.zeros(len(self.training), dtype=bool)
         self._met, self._score = np.zeros(len(self.training), dtype=bool), np.full(len(self.training), np.nan)
+        self._failed, self._seconds = np.zeros(len(self.training), dtype=bool), 0.0
         self._kept: dict[str, Any] = {}
         goal.compiled = compile_score(goal, self.training, self.judged)
 
@@ -135,8 +142,12 @@ class Session:
             at = np.arange(len(self.training)) if at is None else at
             new = at[~self._asked[at]]
             if len(new):
+                learning = self.goal.reader.learning
+                before = learning.seconds if learning else 0.0
                 judged = self.goal.judge(self.training[new])
+                self._seconds += learning.seconds - before if learning else 0.0
                 self._met[new], self._score[new], self._asked[new] = judged.met, judged.score, True
+                self._failed[new[list(judged.failures)]] = True
             return self._met[at], self._score[at]
 
     def kept(self, name: str, compute: Callable[[], Any]) -> Any:
@@ -191,9 +202,62 @@ class Session:
 
     def _anew(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Goal:
         goal = self.goal.anew(unseen, model)
-        if goal.labels_only:  # a few equal labels do not show that it is the same model
-            goal.control = Control(self.training, *self.judged())
+        goal.control = self.control
         return goal
+
+    @property
+    def control(self) -> Control:
+        """What a model has to answer as it did, in each call.
+
+        A few equal labels do not show that it is the same: where it gives no scores, these are all training rows that
+        it takes. Of rows that take long, only those that are quick.
+        """
+
+        def choose() -> Control:
+            goal = self.goal
+            control, learning = goal.control, goal.reader.learning
+            if goal.labels_only:
+                met, score = self.judged()
+                takes = ~self._failed
+                control = Control(self.training[takes], met[takes], score[takes], self._seconds)
+            if learning is None or control.seconds <= _LONGEST:
+                return control
+            seconds: list[float] = []
+            parts = np.array_split(np.arange(len(control.rows)), min(len(control.rows), _PARTS))
+            for part in parts:
+                before = learning.seconds
+                try:
+                    goal.decide(control.rows[part])
+                except OutOfTime:
+                    if min(seconds, default=np.inf) > _LONGEST:
+                        raise
+                    break  # those that are quick will do
+                seconds.append(learning.seconds - before)
+                if len(seconds) == 2 and min(seconds) > control.seconds / 2:  # it takes as long, whatever the rows
+                    return control
+            order = np.argsort(seconds, kind="stable")
+            quick = order[: max(int((np.cumsum(np.array(seconds)[order]) <= _LONGEST).sum()), 1)]
+            kept = np.concatenate([parts[k] for k in np.sort(quick)])
+            together = sum(seconds[k] for k in quick)
+            return Control(control.rows[kept], control.met[kept], control.score[kept], together)
+
+        control: Control = self.kept("control", choose)
+        return control
+
+    def learn(self, deadline: Deadline, *, again: bool) -> None:
+        """Learns what is needed for answers, and to see `again` whether it is the same model, until the deadline."""
+        with self.lock:
+            learning = self.goal.reader.learning
+            assert learning is not None
+            learning.attempt(lambda: deadline.passed)
+            try:
+                _ = self.inspected
+                if self.explainer.figures and self.explainer.has_rows_:
+                    _ = self.reference
+                if again:
+                    _ = self.control
+            finally:
+                learning.attempt(bool)
 
     @overload
     def people(self, X: Frame, timeout: float | None) -> People: ...
@@ -207,8 +271,8 @@ class Session:
         """
         table, learned = Table.read(one_row(X), self.explainer.schema_, errors=self.errors), self.goal.rows_asked
         rows, unseen = table.values[table.readable], table.layout.unseen
+        self.learn(Deadline(timeout, max(len(table), 1)), again=model is not None)  # which takes nobody's time
         goal = self.goal.anew(unseen) if model is None else self._anew(unseen, model)
-        _ = self.inspected  # what is learned takes nobody's time
         deadline = Deadline(timeout, len(table))
         judged = goal.decide(rows) if model is None else goal.decide_again(rows)
         return None if judged is None else People(table, goal, Decided.of(table, judged), deadline, learned)
@@ -379,10 +443,10 @@ class Request(NamedTuple):
     def key(self) -> tuple[Any, ...]:
         return id(self.model), repr(self.target), self.probability, self.errors, self.parameters
 
-    def session(self) -> Session:
-        """A new session."""
+    def session(self, learning: Learning) -> Session:
+        """A new session, from what earlier attempts have left."""
         tolerant = self.errors == "status"
-        goal = self.explainer._goal(self.wrapped, self.target, self.probability, tolerant=tolerant)
+        goal = self.explainer._goal(self.wrapped, self.target, self.probability, tolerant=tolerant, learning=learning)
         return Session(self.explainer, goal, self.errors)
 
 
@@ -391,6 +455,7 @@ class Sessions:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Any, ...], tuple[Any, Session]] = OrderedDict()
+        self._unfinished: tuple[Any, Any, Learning] = None, None, Learning()
         self.renew_locks()
         _alive.add(self)
 
@@ -413,7 +478,8 @@ class Sessions:
         session = self._find(request)
         people = None if session is None else session.people(X, call.timeout, request.wrapped)
         if session is None or people is None:
-            session = self._new(request, session)
+            rows = len(Table.read(one_row(X), request.explainer.schema_, errors=request.errors))
+            session = self._new(request, session, Deadline(call.timeout, max(rows, 1)))
             people = session.people(X, call.timeout)._replace(learned=0)
         return session.answer(people, call)
 
@@ -427,7 +493,7 @@ class Sessions:
             self._known.move_to_end(request.key)
             return session
 
-    def _new(self, request: Request, old: Session | None) -> Session:
+    def _new(self, request: Request, old: Session | None, deadline: Deadline | None = None) -> Session:
         """A session instead of the old one, unless another thread has made one meanwhile.
 
         It is kept with its model, so that no other object has that identity.
@@ -435,7 +501,17 @@ class Sessions:
         with self._making:
             session = self._find(request)
             if session is None or session is old:
-                session = request.session()
+                key, model, learning = self._unfinished
+                if key != request.key or model is not request.model:
+                    learning = Learning()
+                self._unfinished = None, None, Learning()
+                learning.attempt(bool if deadline is None else lambda: deadline.passed)
+                try:
+                    session = request.session(learning)
+                except OutOfTime:
+                    self._unfinished = request.key, request.model, learning
+                    raise
+                learning.attempt(bool)
                 with self._lock:
                     self._known[request.key] = (request.model, session)
                     self._known.move_to_end(request.key)

@@ -18,7 +18,7 @@ from attain.core.errors import ModelError, listed
 from attain.engine.score import LeastScore, Score, Sums
 from attain.models.adapter import AnswerKind, Answers, Label, decision, lead, winning_lead
 from attain.models.model import Model
-from attain.models.reader import Reader
+from attain.models.reader import Learning, Reader
 
 if TYPE_CHECKING:
     from attain.tables import Layout
@@ -63,11 +63,14 @@ class Control(NamedTuple):
     ----------
     rows, met, score
         The rows (n, d), whether they meet the goal, and their scores, (n,) each.
+    seconds
+        How long the model took to say so.
     """
 
     rows: np.ndarray
     met: np.ndarray
     score: np.ndarray
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +149,8 @@ class Goal:
     tolerant
         Whether rows that the model fails on are judged: as not meeting the goal, with the lowest score of the probe.
         If not, they raise a `ModelError`. A model that fails on all of the probe raises one in any case.
+    learning
+        What earlier attempts to learn about the model have left.
     """
 
     compiled: CompiledScore | None = None
@@ -161,11 +166,12 @@ class Goal:
         margin: float = 1e-6,
         probe: np.ndarray,
         tolerant: bool = False,
+        learning: Learning | None = None,
     ) -> None:
         _check_numbers(probability, margin, probe)
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
-        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant)
+        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant, learning=learning)
         self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
@@ -173,17 +179,20 @@ class Goal:
 
     def _learn(self) -> None:
         """Learns from the probe which kinds of answer decide."""
+        learning = self.reader.learning
+        assert learning is not None
         self._tried: dict[AnswerKind, np.ndarray] = {}
+        before = learning.seconds
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
         self.decisive = not own or self._agrees(self._guide)
         """Whether the score alone decides like `predict`, on the whole probe."""
         self._judge_kinds = (self._guide,) if self.decisive else self._decide_kinds
-        met, score = self._met_and_score({kind: self._try(kind) for kind in self._decide_kinds})
+        met, score = self._met_and_score(dict(zip(self._decide_kinds, self._try(*self._decide_kinds), strict=True)))
         self.lowest = float(score.min())
         """The score of rows that the model does not say anything about: the lowest of the probe."""
-        self.control = Control(self.reader.probe, met, score)
+        self.control = Control(self.reader.probe, met, score, (learning.seconds - before) / 2)
         """The probe; for a model that gives labels only, somebody may put all training rows here."""
 
     def anew(self, unseen: Mapping[str, tuple[Any, ...]] = MappingProxyType({}), model: Model | None = None) -> Goal:
@@ -225,8 +234,7 @@ class Goal:
     @cached_property
     def answers_digest(self) -> str:
         """A hash of the answers about the probe that score rows, to six decimals, whatever the target."""
-        answer = self._try(self._guide)
-        rounded = np.round(np.asarray(answer, dtype=np.float64), 6) + 0.0  # turns -0.0 into 0.0
+        rounded = np.round(np.asarray(self._tried[self._guide], dtype=np.float64), 6) + 0.0  # turns -0.0 into 0.0
         digest = blake2b(repr((self.classes,)).encode(), digest_size=16)
         digest.update(f"{self._guide}{rounded.shape}".encode())
         digest.update(np.ascontiguousarray(rounded, dtype="<f8").tobytes())
@@ -384,23 +392,23 @@ class Goal:
         """Whether this kind of answer decides like `predict` on the whole probe, except for near ties."""
         if kind == "labels" or "labels" not in self.reader.kinds:
             return True
-        values, labels = self._try(kind), self._try("labels")
+        values, labels = self._try(kind, "labels")
         return bool(np.all((decision(values) == labels) | (winning_lead(values) < self.margin)))
 
-    def _try(self, kind: AnswerKind) -> np.ndarray:
-        """The answer about the probe, after checking that the model gives the same one twice."""
-        if kind not in self._tried:
-            first = self.reader.read(self.reader.probe, (kind,))[kind]
-            again = self.reader.read(self.reader.probe, (kind,))[kind]
-            changed = int(_apart(first, again).sum())
+    def _try(self, *kinds: AnswerKind) -> list[np.ndarray]:
+        """The answers about the probe, after checking that the model gives the same ones twice."""
+        new, probe = tuple(kind for kind in kinds if kind not in self._tried), self.reader.probe
+        first, again = (self.reader.read(probe, new) if new else {} for _ in range(2))
+        for kind in new:
+            changed = int(_apart(first[kind], again[kind]).sum())
             if changed:
                 raise ModelError(
-                    f"{self.reader.title} returned different {kind} when asked again about the same {len(first)} rows "
+                    f"{self.reader.title} returned different {kind} when asked again about the same {len(probe)} rows "
                     f"({changed} of them changed); a random model has no counterfactuals: switch its randomness "
                     "off, or fix its seed inside predict"
                 )
-            self._tried[kind] = first
-        return self._tried[kind]
+            self._tried[kind] = first[kind]
+        return [self._tried[kind] for kind in kinds]
 
 
 class JointGoal(Goal):

@@ -7,11 +7,15 @@ or one number per row whose sign decides between two classes.
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -28,21 +32,97 @@ UNKNOWN = -1
 """The position of a label that is not among the known classes, where a model may have others."""
 FEW = 16
 """Up to this many classes, comparing all labels with each class is faster than looking up each label."""
+_SLOW: Final = 0.1
+"""Seconds. What a model took longer to answer is kept while it is learned about."""
+
+
+class OutOfTime(AttainError):
+    """The time was up while a model was being learned about."""
+
+
+class Learning:
+    """The calls of a model while it is learned about; those that took long or failed are kept.
+
+    So an attempt that ran out of time can be made again, and then goes on where the last one ended.
+
+    Attributes
+    ----------
+    late
+        Whether the time is up, which is looked at before each call.
+    seconds
+        How long the calls of this attempt took, those kept from earlier ones included.
+    """
+
+    def __init__(self) -> None:
+        self.late: Callable[[], bool] = bool
+        self.seconds = 0.0
+        self._kept: dict[tuple[str, bytes], list[tuple[Any, float]]] = {}
+        self._used: Counter[tuple[str, bytes]] = Counter()
+        self._known: dict[tuple[str, bytes], dict[int, ModelError]] = {}
+
+    def attempt(self, late: Callable[[], bool]) -> None:
+        """Starts the next attempt."""
+        self.late, self.seconds, self._used = late, 0.0, Counter()
+
+    def fails(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> dict[int, ModelError]:
+        """The rows that are known to fail by themselves, by position, each with its error."""
+        asked = _call_key(kinds[0], rows)
+        if asked not in self._known:  # the same in later attempts, so that they ask about the same parts
+            known = {key: kept[-1][0] for key, kept in self._kept.items() if isinstance(kept[-1][0], ModelError)}
+            found = ((i, known.get(_call_key(kind, row))) for i, row in enumerate(rows) for kind in kinds if known)
+            self._known[asked] = {i: error for i, error in found if error is not None}
+        return self._known[asked]
+
+    def call(self, kind: AnswerKind, rows: np.ndarray, ask: Callable[[], Any]) -> Any:
+        """What `ask()` returns or raises, or what it did when it was called about these rows in an earlier attempt."""
+        key = _call_key(kind, rows) if self._kept else None
+        kept = self._kept.get(key, []) if key else []
+        if key and kept and (self._used[key] < len(kept) or isinstance(kept[-1][0], ModelError)):
+            answer, seconds = kept[min(self._used[key], len(kept) - 1)]
+            self._used[key] += 1
+        else:
+            if self.late():
+                raise OutOfTime(
+                    "the time was up while the model was being learned about: it is slow, or fails, on training rows. "
+                    "What it has answered is kept, so that another call goes on from there; or give a longer timeout"
+                )
+            started = time.perf_counter()
+            try:
+                answer = ask()
+            except ModelError as error:
+                answer = error
+            seconds = time.perf_counter() - started
+            if seconds > _SLOW or isinstance(answer, ModelError):
+                key = key or _call_key(kind, rows)
+                self._kept.setdefault(key, []).append((answer, seconds))
+                self._used[key] += 1
+        self.seconds += seconds
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer
+
+
+def _call_key(kind: AnswerKind, rows: np.ndarray) -> tuple[str, bytes]:
+    return kind, blake2b(rows.tobytes(), digest_size=16).digest()
 
 
 def by_halves(
-    ask: Callable[[np.ndarray], T], rows: np.ndarray
+    ask: Callable[[np.ndarray], T], rows: np.ndarray, known: Mapping[int, ModelError] = MappingProxyType({})
 ) -> tuple[list[tuple[np.ndarray, T]], dict[int, ModelError]]:
     """`ask(rows)`; where that raises a `ModelError`, of either half, down to single rows: at most 2n − 1 calls.
+
+    Rows that are `known` to fail are left out.
 
     Returns the parts that succeeded, each as the positions of its rows and what `ask` returned, in order; and by
     position the error of each row that fails by itself.
     """
     parts: list[tuple[np.ndarray, T]] = []
-    failures: dict[int, ModelError] = {}
-    waiting = [np.arange(len(rows))]
+    failures = dict(known)
+    waiting = [np.delete(np.arange(len(rows)), list(known))]
     while waiting:
         at = waiting.pop()
+        if not len(at):
+            continue
         try:
             parts.append((at, ask(rows[at])))
         except ModelError as error:
@@ -67,12 +147,24 @@ class Reader:
         Rows of the matrix, at least one.
     tolerant
         Whether `read_each` finds the rows that the model fails on. If not, it raises like `read`.
+    learning
+        What earlier attempts to learn about the model have left.
     """
 
-    def __init__(self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False) -> None:
+    def __init__(
+        self,
+        model: Model,
+        layout: Layout,
+        probe: np.ndarray,
+        *,
+        tolerant: bool = False,
+        learning: Learning | None = None,
+    ) -> None:
         self.model = model
         self.layout = layout
         self.tolerant = tolerant
+        self.learning: Learning | None = learning or Learning()
+        """None in the readers of single calls."""
         self.count = RowCounter()
         self.uncharged = 0
         """How many of the rows counted are those of gradients and controls, or were asked again after an error."""
@@ -97,7 +189,7 @@ class Reader:
         """
         reader = copy(self)
         reader.count, reader.uncharged, reader.failed = RowCounter(), 0, 0
-        reader.model = model
+        reader.model, reader.learning = model, None
         if model.adapter.settle is None:
             reader._adapter = model.adapter
         if unseen:
@@ -155,13 +247,20 @@ class Reader:
             given: dict[AnswerKind, np.ndarray] = {}
             for kind in kinds:
                 if kind not in given:
-                    self.count_rows(len(some))
-                    with self._asking(kind, some):
-                        answer = adapter.ask(kind, batch)
+                    answer = self._answer(kind, some, batch)
                     given |= {each: as_array(values, len(some), self.title) for each, values in answer.items()}
             parts.append(given)
         answers = {kind: _joined([part[kind] for part in parts], self.title) for kind in parts[0]}
         return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
+
+    def _answer(self, kind: AnswerKind, rows: np.ndarray, batch: Any) -> Mapping[AnswerKind, Any]:
+        def ask() -> Mapping[AnswerKind, Any]:
+            self.count_rows(len(rows))
+            with self._asking(kind, rows):
+                return self._adapter.ask(kind, batch)
+
+        answer: Mapping[AnswerKind, Any] = ask() if self.learning is None else self.learning.call(kind, rows, ask)
+        return answer
 
     def _checked(self, kind: AnswerKind, answer: np.ndarray) -> np.ndarray:
         labels = self._adapter.model_labels if kind == "labels" else None
@@ -201,8 +300,9 @@ class Reader:
         except ModelError:
             if not self.tolerant:
                 raise
+        known: Mapping[int, ModelError] = {} if self.learning is None else self.learning.fails(rows, kinds)
         self.read(self.probe[:1], kinds)
-        parts, failures = by_halves(lambda some: self.read(some, kinds), rows)
+        parts, failures = by_halves(lambda some: self.read(some, kinds), rows, known)
         self.uncharged += self.count.rows - before - len(rows) * len(kinds)
         self.failed += len(failures)
         taken = np.concatenate([np.empty(0, dtype=np.intp), *(at for at, _ in parts)])

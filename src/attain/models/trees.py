@@ -215,7 +215,7 @@ class Splits:
         source = _sources(encoding, schema, trees, last)[coordinate]
         self._base, self._seen_missing = base_row(schema, rows), np.isnan(rows).any(axis=0)
         self._fillable = np.array([feature.fillable for feature in schema])
-        self._constant = source < 0
+        self._constant, self._width = source < 0, trees.width
         self.column = np.where(self._constant, 0, source)
         self._level = transform(self._base[None])[0][coordinate]
         self.threshold = np.where(self._left(self._level, np.arange(len(bound))), np.inf, -np.inf)
@@ -253,7 +253,7 @@ class Splits:
         tried = np.flatnonzero(~np.isnan(codes) | (self._seen_missing | self._fillable)[column])
         trials = np.repeat(self._base[None], len(tried), axis=0)
         trials[np.arange(len(tried)), column[tried]] = codes[tried]
-        encoded = np.full((len(codes), transform(self._base[None]).shape[1]), np.nan)
+        encoded = np.full((len(codes), self._width), np.nan)
         refused = np.ones(len(codes), dtype=bool)
         for at, made in by_halves(transform, trials)[0] if len(trials) else ():
             encoded[tried[at]] = made
