@@ -280,7 +280,7 @@ SCHEMAS: dict[str, Change] = {
 }
 CONFIGS: dict[str, Change] = {
     "configuration of a list": lambda _: b"command = []\narguments = {}\nflags = {}\nversions = {}",
-    "configuration without arguments": text('data = "people.csv"', ""),
+    "configuration without arguments": text("[arguments]", "[other]"),
     "configuration of another command": text('"fit"', '"explain"'),
     "configuration with flags that are none": text("[flags]", "flags = 7\n[x]"),
     "configuration nested deeply": lambda content: content + b"x = " + b"[" * 5000,

@@ -1,4 +1,4 @@
-"""One file of JSON and arrays with a manifest of hashes: written atomically, checked before anything is built.
+"""One file of JSON and arrays: written atomically, checked before anything is built.
 
 The file is an uncompressed ZIP archive of `manifest.json`, texts, and one safetensors member for all arrays. Its
 comment is a seal: the hash of every byte before it. Nothing in the file is ever executed or unpickled.
@@ -44,8 +44,7 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
 
     members = {name: text.encode() for name, text in sorted(contents.texts.items())}
     members[ARRAYS] = save({name: np.ascontiguousarray(a) for name, a in sorted(contents.arrays.items())})
-    listed = {name: {"size": len(data), "sha256": _hash(data)} for name, data in members.items()}
-    manifest = {"format": FORMAT, **contents.facts, "members": listed}
+    manifest = {"format": FORMAT, **contents.facts}
     write_atomically(path, sealed({MANIFEST: _json(manifest).encode(), **members}))
 
 
@@ -73,7 +72,7 @@ def read(path: str | os.PathLike[str], texts: set[str]) -> Contents:
         decoded = {name: data.decode() for name, data in members.items()}
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise refused(path, f"its content cannot be read ({error})") from None
-    return Contents({key: value for key, value in facts.items() if key != "members"}, decoded, arrays)
+    return Contents(facts, decoded, arrays)
 
 
 def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -96,7 +95,8 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, byt
     if MANIFEST not in data:
         raise refused(path, "it has no manifest, so it was not written by `save`")
     facts = parse_json(path, MANIFEST, data.pop(MANIFEST))
-    _check_members(path, facts, data)
+    if facts.get("format") != FORMAT:
+        raise refused(path, f"its format is {facts.get('format')!r}, but this version reads {FORMAT!r}")
     return facts, data
 
 
@@ -120,17 +120,6 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 def _foreign(path: str | os.PathLike[str]) -> FileError:
     return refused(path, "it was not written by `save` or `attain fit`, or it is truncated")
-
-
-def _check_members(path: str | os.PathLike[str], facts: dict[str, Any], data: Mapping[str, bytes]) -> None:
-    if facts.get("format") != FORMAT:
-        raise refused(path, f"its format is {facts.get('format')!r}, but this version reads {FORMAT!r}")
-    listed = facts.get("members")
-    if not isinstance(listed, dict) or set(listed) != set(data):
-        raise refused(path, "its members are not those that its manifest lists")
-    for name, content in data.items():
-        if listed[name] != {"size": len(content), "sha256": _hash(content)}:
-            raise refused(path, f"its member {name!r} does not match the manifest: it was altered")
 
 
 def parse_json(path: str | os.PathLike[str], name: str, content: bytes | str) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.text import plain
 from attain.engine.typical import Relations as Engine
 from attain.schema import Feature, Schema
-from attain.tables.cells import ordinary, unchanged
+from attain.schema.feature import ordinary
+from attain.tables.cells import unchanged
 
 QUANTILES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0)
 """Where the knots of a column lie, unless it has few different values."""

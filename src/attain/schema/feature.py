@@ -215,6 +215,14 @@ class Feature:
         return self.label or self.name
 
 
+def ordinary(feature: Feature, cells: np.ndarray) -> np.ndarray:
+    """Which cells of the matrix hold a value on the feature's own scale: neither missing nor a special code."""
+    known = ~np.isnan(cells)
+    for code in feature.special:
+        known &= cells != code
+    return known
+
+
 def _level(given: object) -> Level:
     """A level as a Python scalar, so that schemas are equal and print alike wherever they come from."""
     level: object = as_python(given)
@@ -270,6 +278,11 @@ def _is_number(value: Any) -> bool:
     return known and bool(abs(value) <= sys.float_info.max)
 
 
+_TYPES: Final[tuple[tuple[tuple[str, ...], Any, str], ...]] = (
+    (("immutable", "fillable"), bool, "True or False"),
+    (("immutable_if", "derived", "follows", "likelihood", "label", "unit", "description"), str | None, "a string"),
+    (("reviewed",), str, "a string, such as 'Ada, 2026-11-19'"),
+)
 _EXCLUDED: Final = (
     ("only a numeric column can be computed from others", ("derived", "follows"), lambda f: not f.numeric),
     (
@@ -310,14 +323,10 @@ def _complaints(feature: Feature) -> Iterator[str]:
         given = getattr(feature, name)
         if given is not None and not (_is_number(given) and given > 0):
             yield f"{name} must be a finite number > 0, got {given!r:.80}"
-    for name in ("immutable", "fillable"):
-        if not isinstance(getattr(feature, name), bool):
-            yield f"{name} must be True or False, got {getattr(feature, name)!r}"
-    for name in ("immutable_if", "derived", "follows", "likelihood", "label", "unit", "description"):
-        if not isinstance(getattr(feature, name), str | None):
-            yield f"{name} must be a string, got {getattr(feature, name)!r}"
-    if not isinstance(feature.reviewed, str):
-        yield f"reviewed must be a string, such as 'Ada, 2026-11-19', got {feature.reviewed!r}"
+    for names, kinds, wanted in _TYPES:
+        for name in names:
+            if not isinstance(getattr(feature, name), kinds):
+                yield f"{name} must be {wanted}, got {getattr(feature, name)!r}"
     for complaint, names, concerns in _EXCLUDED:
         for name in names:
             if getattr(feature, name) not in (getattr(Feature, name, None), (), {}) and concerns(feature):

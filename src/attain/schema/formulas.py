@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from attain.schema.feature import Feature
+from attain.schema.feature import Feature, ordinary
 
 Columns: TypeAlias = Mapping[str, np.ndarray]
 Step: TypeAlias = tuple[str, Any]
@@ -233,11 +233,7 @@ class View:
     def known(self, name: str) -> np.ndarray:
         """Which cells of the column are neither missing nor special codes."""
         if name not in self._known:
-            cells = self.columns[name]
-            known = ~np.isnan(cells)
-            for code in self._features[name].special:
-                known &= cells != code
-            self._known[name] = known
+            self._known[name] = ordinary(self._features[name], self.columns[name])
         return self._known[name]
 
 
@@ -343,6 +339,12 @@ class _Joined:
 
     parts: tuple[Formula, ...]
     word: ClassVar[str]
+    _true: ClassVar[np.ufunc]
+    _false: ClassVar[np.ufunc]
+
+    def judge(self, view: View) -> Verdict:
+        true, false = zip(*(part.judge(view) for part in self.parts), strict=True)
+        return self._true.reduce(true), self._false.reduce(false)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -356,21 +358,13 @@ class _Joined:
 class And(_Joined):
     """Parts joined by `and`."""
 
-    word = "and"
-
-    def judge(self, view: View) -> Verdict:
-        true, false = zip(*(part.judge(view) for part in self.parts), strict=True)
-        return np.logical_and.reduce(true), np.logical_or.reduce(false)
+    word, _true, _false = "and", np.logical_and, np.logical_or
 
 
 class Or(_Joined):
     """Parts joined by `or`."""
 
-    word = "or"
-
-    def judge(self, view: View) -> Verdict:
-        true, false = zip(*(part.judge(view) for part in self.parts), strict=True)
-        return np.logical_or.reduce(true), np.logical_and.reduce(false)
+    word, _true, _false = "or", np.logical_or, np.logical_and
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from attain.schema.feature import Feature
+from attain.schema.feature import Feature, ordinary
 
 SMALLEST = 299
 """The fewest rows of which none breaks a law for its rate to be at most 1 %: 1 − 0.05^(1/n) ≤ 0.01."""
@@ -115,11 +115,11 @@ class Rows:
             cells = values[:, j]
             if feature.numeric and len(np.unique(cells[:SAMPLE])) > _MOST_VALUES:
                 continue
-            ordinary = ~np.isnan(numbers[j] if feature.numeric else cells)
-            found, inverse = np.unique(cells[ordinary], return_inverse=True)
+            known = ordinary(feature, cells)
+            found, inverse = np.unique(cells[known], return_inverse=True)
             if 2 <= len(found) <= _MOST_VALUES:
                 distinct[j], places[j] = found, np.full(len(cells), -1, dtype=np.int32)
-                places[j][ordinary] = inverse
+                places[j][known] = inverse
         return cls(tuple(c for c, _ in read), np.stack([codes for _, codes in read]), numbers, distinct, places)
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ def ordinary_numbers(features: Sequence[Feature], values: np.ndarray) -> np.ndar
     numbers = np.full(values.T.shape, np.nan)
     for j, feature in enumerate(features):
         if feature.numeric:
-            numbers[j] = np.where(np.isin(values[:, j], list(feature.special)), np.nan, values[:, j])
+            numbers[j] = np.where(ordinary(feature, values[:, j]), values[:, j], np.nan)
     return numbers
 
 
@@ -176,12 +176,12 @@ def _counts(x: np.ndarray, y: np.ndarray, rows: int, columns: int) -> np.ndarray
 def _column(feature: Feature, cells: np.ndarray) -> tuple[Column, np.ndarray]:
     """The column with these cells, and the atom of each, (n,)."""
     special = sorted(feature.special)
-    ordinary = ~np.isnan(cells) & ~np.isin(cells, special)
-    split, places = (_piles if feature.numeric else _frequent_levels)(feature, cells[ordinary])
+    known = ordinary(feature, cells)
+    split, places = (_piles if feature.numeric else _frequent_levels)(feature, cells[known])
     codes = np.zeros(len(cells), dtype=np.intp)
     for k, code in enumerate(special, start=1):
         codes[cells == code] = k
-    codes[ordinary] = places + 1 + len(special)
+    codes[known] = places + 1 + len(special)
     atoms = [Atom("missing"), *(Atom("special", code, code) for code in special), *split]
     there, codes, counts = np.unique(codes, return_inverse=True, return_counts=True)
     atoms = [atoms[k] for k in there]

@@ -39,7 +39,7 @@ from attain.schema.evidence import (
     unknown_levels,
     usual_change,
 )
-from attain.schema.feature import Feature
+from attain.schema.feature import Feature, ordinary
 from attain.schema.infer import number_properties
 from attain.schema.language import quoted_name
 from attain.schema.reading import read_frame
@@ -200,7 +200,7 @@ class _Asked:
 
     def _what_it_holds(self, feature: Feature) -> Iterator[Question]:
         name, cells = feature.name, self.cells[feature.name]
-        known = _known(feature, cells)
+        known = cells[ordinary(feature, cells)]
         if name in self.outcomes:
             yield _tells_outcome(name, self.outcomes[name])
         if name in self.copies:
@@ -238,7 +238,8 @@ class _Asked:
 
     def _what_may_happen(self, feature: Feature) -> Question:
         """The question that is asked about every column; the likely choice first, where the data or its name say so."""
-        name, known = feature.name, _known(feature, self.cells[feature.name])
+        name, cells = feature.name, self.cells[feature.name]
+        known = cells[ordinary(feature, cells)]
         evidence, first = _held(feature, known), ""
         choices: list[_Answer] = [("c", "people can change it", {})]
         if feature.ordered:
@@ -268,11 +269,6 @@ class _Asked:
         )
         gone = Choice("o", "this column tells the outcome", drop=(name,))
         return replace(question, choices=(*question.choices, months, gone))
-
-
-def _known(feature: Feature, cells: np.ndarray) -> np.ndarray:
-    """The cells that are neither missing nor special codes."""
-    return cells[~np.isnan(cells) & ~np.isin(cells, list(feature.special))]
 
 
 def _question(name: str, topic: Topic, evidence: str, *choices: _Answer) -> Question:

@@ -15,7 +15,7 @@ import numpy as np
 from attain.core.arrays import is_missing
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, Library, open_frame
-from attain.schema.feature import Feature
+from attain.schema.feature import Feature, ordinary
 
 _LARGEST = 1e150
 """The squares of larger numbers overflow, and with them every variance and distance."""
@@ -161,20 +161,18 @@ def _numbers_one_by_one(series: nw.Series[Any], feature: Feature) -> Column:
 
 
 def _refused_numbers(values: np.ndarray, feature: Feature) -> dict[int, Refused]:
-    ordinary = ~np.isnan(values)
-    if feature.special:
-        ordinary &= ~np.isin(values, list(feature.special))
+    known = ordinary(feature, values)
     low, high = feature.bounds
     least, most = -_LARGEST if low is None else max(low, -_LARGEST), _LARGEST if high is None else min(high, _LARGEST)
     good = (values >= least) & (values <= most)
     if feature.kind == "count":
         good &= values == np.floor(values)
     refused: dict[int, Refused] = {}
-    if (good | ~ordinary).all():
+    if (good | ~known).all():
         return refused
 
     def refuse(wrong: np.ndarray, remedy: str) -> None:
-        for i in np.flatnonzero(wrong & ordinary).tolist():
+        for i in np.flatnonzero(wrong & known).tolist():
             refused.setdefault(i, Refused(float(values[i]), remedy))
 
     refuse(np.isinf(values), "infinite values are not allowed; correct the cell, or leave it empty")

@@ -1,7 +1,8 @@
 """Frames as one float64 matrix, and the region of it that each row may reach."""
 
 from attain.engine.cells import on_grid, snapped, spacing
-from attain.tables.cells import is_on_grid, ordinary, unchanged, without_unseen
+from attain.schema.feature import ordinary
+from attain.tables.cells import is_on_grid, unchanged, without_unseen
 from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import NOT_A_RULE, Region
 from attain.tables.rules import RuleBook

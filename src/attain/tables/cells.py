@@ -10,23 +10,14 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.engine.cells import on_grid, spacing
-from attain.schema.feature import Feature
 from attain.schema.schema import Schema
 
 _ROUNDING = 1e-6
 """The share of the distance between grid values that rounding may lose."""
 
 
-def ordinary(feature: Feature, cells: FloatArray) -> BoolArray:
-    """Which cells hold a value on the feature's own scale: neither missing nor a special code."""
-    known = ~np.isnan(cells)
-    for code in feature.special:
-        known &= cells != code
-    return known
-
-
 def ordinary_cells(schema: Schema, rows: FloatArray) -> BoolArray:
-    """The same of all cells of rows, (n, d)."""
+    """Which cells of rows, (n, d), hold a value on their feature's own scale: neither missing nor a special code."""
     known = ~np.isnan(rows)
     if schema.codes.size:
         known &= ~(rows[:, :, None] == schema.codes).any(axis=2)

@@ -11,8 +11,8 @@ from attain.core.arrays import is_missing
 from attain.core.errors import DataError, listed
 from attain.core.intervals import bands
 from attain.core.text import plain
+from attain.schema.feature import ordinary
 from attain.schema.text import described
-from attain.tables.cells import ordinary
 from attain.tables.table import Table
 
 _MOST: Final = 8

@@ -20,10 +20,10 @@ import numpy as np
 from attain.engine.cells import on_grid, snapped
 from attain.engine.settle import Settler
 from attain.schema.constraints import Constraints
-from attain.schema.feature import VALUE, Feature
+from attain.schema.feature import VALUE, Feature, ordinary
 from attain.schema.formulas import View
 from attain.schema.schema import Rule, Schema
-from attain.tables.cells import is_on_grid, ordinary, ordinary_cells, unchanged
+from attain.tables.cells import is_on_grid, ordinary_cells, unchanged
 from attain.tables.rules import RuleBook
 from attain.tables.table import Table
 from attain.tables.timing import Timing

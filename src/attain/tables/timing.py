@@ -16,8 +16,9 @@ import math
 
 import numpy as np
 
+from attain.schema.feature import ordinary
 from attain.schema.schema import Schema
-from attain.tables.cells import on_grid_below, on_grid_beyond, ordinary, unchanged
+from attain.tables.cells import on_grid_below, on_grid_beyond, unchanged
 
 _ROUNDING = 1e-9
 """The share of a month that rounding may add."""

@@ -25,8 +25,8 @@ from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import DataError
 from attain.density.likelihoods.base import limits
 from attain.schema import Feature
+from attain.schema.feature import ordinary
 from attain.tables import is_on_grid, on_grid
-from attain.tables.cells import ordinary
 
 ATOM_ROWS, ATOM_SHARE = 5, 1e-3
 """A value is an atom if at least so many rows, and this share of them, have it."""
