@@ -40,6 +40,7 @@ def hostile(serve: Callable[..., Site]) -> Site:
     numbers = FunctionTransformer(lambda frame: frame[[IMAGE, REVERSED]].to_numpy(float))
     model = make_pipeline(numbers, LogisticRegression()).fit(table, labels)
     schema = Schema.infer(table)
+    schema = schema.change(schema.names, reviewed=f"{IMAGE}, 2026-11-19")
     schema = schema.change(IMAGE, label=QUOTED, unit=IMAGE, description=SCRIPT)
     texts = {
         "letter": {"en": {"subject": SCRIPT, "closing": IMAGE}},

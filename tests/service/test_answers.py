@@ -135,7 +135,6 @@ def test_explanations_are_the_librarys_byte_for_byte() -> None:
     assert [one["low"] for one in shown if one["feature"] == "income"] == [
         row["low"] for row in result.ranges.to_dict("records") if row["feature"] == "income"
     ]
-    assert sum(option["easiest"] for option in answer["options"]) >= 1
     assert answer["contributions"][0]["contribution"] == result.contributions["contribution"].iloc[0]
     assert answer["options"][0]["sentence"] == result.sentences.iloc[0]
 
@@ -250,7 +249,7 @@ def test_edited_records_are_compared_with_the_original() -> None:
     answer = client.post("/evaluate", json={"person": person, "answer": option["record"]}).json()
     assert answer["flips"]
     assert answer["allowed"]
-    for name in ("verdict", "outlier", "connected", "total_shift", "max_shift", "score"):
+    for name in ("verdict", "total_shift", "max_shift", "score"):
         assert answer[name] == option[name], name
     assert answer["changed"] == [
         name for name in people.schema().names if record_of(person)[name] != option["record"][name]

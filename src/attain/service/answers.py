@@ -174,17 +174,17 @@ class ChangeOf(Answer):
 class OptionOf(Answer):
     record: Record
     changes: list[ChangeOf]
+    purpose: str = Field(description="smallest, typical or empty: what the option is for beside another one.")
     verdict: str | None
+    contradiction: str = Field(description="What contradicts itself in the record, or empty.")
+    contradictions: Translated
     unreviewed: tuple[str, ...] = Field(description="The changed features that nobody has reviewed.")
-    connected: bool | None
-    outlier: bool | None
     total_shift: Number
     max_shift: Number
     months: float
     waits: bool
     score: Number
     sentence: str
-    easiest: bool = Field(description="Whether no other option has a smaller total shift.")
 
 
 class ContributionOf(Answer):
@@ -217,8 +217,6 @@ class ExplainAnswer(Answer):
 class EvaluateAnswer(Known):
     record: Record = Field(description="The edited record, with what is computed from other features.")
     flips: bool
-    outlier: bool | None
-    connected: bool | None
     changed: list[str]
     total_shift: Number
     max_shift: Number
@@ -270,8 +268,6 @@ class JobAnswer(Answer):
 
 def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: bool) -> ExplainAnswer:
     """The first person of a result: how the search ended, and the options."""
-    options = result.options_of(0)
-    least = min((option.total_shift for option in options if option.total_shift is not None), default=None)
     found = result.attributions
     return ExplainAnswer(
         seconds=round(seconds, 3),
@@ -282,7 +278,7 @@ def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: b
         method=result.method,
         target=result.target,
         score=result.person_figures["score_before"][0],
-        options=[_option(result, option, option.total_shift == least) for option in options],
+        options=[_option(result, option) for option in result.options_of(0)],
         contributions=None if found is None else [ContributionOf(**entry) for entry in contributions(result)],
         scale=None if found is None else found.scale,
         notes=[Sentence(text=note, texts=translations(note)) for note in result.notes],
@@ -290,10 +286,13 @@ def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: b
     )
 
 
-def _option(result: Counterfactuals, option: Option, easiest: bool) -> OptionOf:
-    changes = [_change(change) for change in option.changes]
-    record = as_record(result.table, result.rows[option.place])
-    return OptionOf(**option.as_json() | {"record": record, "changes": changes, "easiest": easiest})
+def _option(result: Counterfactuals, option: Option) -> OptionOf:
+    own = {
+        "record": as_record(result.table, result.rows[option.place]),
+        "changes": [_change(change) for change in option.changes],
+        "contradictions": translations(option.contradiction),
+    }
+    return OptionOf(**option.as_json() | own)
 
 
 def _change(change: Change) -> ChangeOf:

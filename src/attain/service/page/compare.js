@@ -58,7 +58,7 @@ function column(state, { method: name, error, errors, answer }) {
     "article.card.method",
     {},
     heading,
-    h("div.badges", {}, likeness(option)),
+    h("div.badges", {}, likeness(option, state.app.features)),
     h(
       "dl.moves",
       {},

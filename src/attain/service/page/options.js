@@ -89,7 +89,7 @@ export function card(state, option, i, { compact = false } = {}) {
         "div.heading",
         {},
         h("h3", { id: `${id}-title` }, h("span.hidden-text", {}, `${t("option", i + 1)}: `), data(heading(changes))),
-        h("div.badges", {}, option.easiest ? badge("best", t("easiest"), "star") : null, likeness(option), option.months ? badge("plain", t("takes", option.months), "clock") : null),
+        h("div.badges", {}, option.purpose ? badge("best", t(`purpose_${option.purpose}`), "star") : null, likeness(option, app.features), option.months ? badge("plain", t("takes", option.months), "clock") : null),
       ),
       compact ? null : h("div.actions", {}, keep, h("button.icon-button", { type: "button", onclick: () => state.tryFrom(option.record) }, icon("tune"), t("tryIt"))),
     ),
@@ -101,11 +101,22 @@ export function card(state, option, i, { compact = false } = {}) {
     h(
       "footer",
       {},
+      option.contradiction ? h("p.error", {}, data(said(option, "contradiction"))) : null,
       h("p.words", {}, data(inWords(state, option, changes))),
       h("p.measures", {}, option.score !== null && option.score !== undefined && Math.abs(option.score) <= 1 ? h("span", {}, t("scoreThen", points(option.score))) : null, h("span", {}, t("effort", whole(option.total_shift)))),
+      option.purpose ? h("p.buys", {}, buys(option, state.answer?.options ?? [])) : null,
     ),
   );
   return node;
+}
+
+/** What an option is for: that it is the smallest, or what it asks for beside the smallest, and what that buys. */
+function buys(option, options) {
+  if (option.purpose === "smallest") return t("isSmallest");
+  const other = options.find(({ purpose }) => purpose === "smallest");
+  const more = other ? Math.round(option.total_shift - other.total_shift) : 0;
+  if (more <= 0) return null;
+  return option.verdict === other.verdict ? t("buysLikeness", whole(more)) : t("buysVerdict", whole(more), t(`verdict_${option.verdict}`), t(`verdict_${other.verdict}`));
 }
 
 const chosen = (changes) => changes.filter((change) => !change.follows && !change.clock);
@@ -214,9 +225,9 @@ function legend(notes) {
       "dl",
       {},
       h("div", {}, h("dt", {}, sample), h("dd", {}, t("legendRail"))),
-      h("div", {}, h("dt", {}, badge("good", t("level_typical"), "check")), h("dd", {}, t("legendTypical"))),
-      h("div", {}, h("dt", {}, badge("plain", t("connected"), "link")), h("dd", {}, t("legendConnected"))),
-      h("div", {}, h("dt", {}, badge("best", t("easiest"), "star")), h("dd", {}, t("legendEasiest"))),
+      h("div", {}, h("dt", {}, badge("good", t("verdict_typical"), "check")), h("dd", {}, t("legendTypical"))),
+      h("div", {}, h("dt", {}, badge("best", t("purpose_smallest"), "star")), h("dd", {}, t("legendSmallest"))),
+      h("div", {}, h("dt", {}, badge("fair", t("notReviewedShort"), "warn")), h("dd", {}, t("legendReviewed"))),
       h("div", {}, h("dt", {}, h("span.hint", {}, t("importanceShort", 60))), h("dd", {}, t("legendImportance"))),
       h("div", {}, h("dt", {}, h("span.hint", {}, t("pointsOf100"))), h("dd", {}, t("legendScore"))),
       notes.length ? h("div", {}, h("dt", {}, h("span.hint", {}, t("notes"))), h("dd", {}, notes.map((note) => h("p", {}, data(own(note, "text")))))) : null,

@@ -3,8 +3,7 @@
 import { at, data, fresh, h, icon, s } from "./dom.js";
 import { bare, isSpecial, number, numeric, own as worded, points, shown, step, t, title, unit, verdict, whole } from "./format.js";
 
-export const LEVELS = { typical: "good", unusual: "fair", outside: "bad" };
-const level = (name) => (name in LEVELS ? name : "outside");
+const TONES = { typical: "good", unusual: "fair" };
 
 /** The decision as a pill. */
 export function decision(schema, accepted, label) {
@@ -61,16 +60,14 @@ export function badge(kind, text, name) {
   return h(`span.badge.${kind}`, {}, name ? icon(name) : null, text);
 }
 
-/** How much an option looks like records of real people. */
-export function likeness(option) {
-  const found = [];
-  if (option.verdict !== null && option.verdict !== undefined) {
-    const name = level(option.verdict);
-    found.push(badge(LEVELS[name], t(`level_${name}`), name === "typical" ? "check" : "warn"));
-  }
-  if (option.connected === true) found.push(badge("plain", t("connected"), "link"));
-  if (option.connected === false) found.push(badge("fair", t("notConnected"), "warn"));
-  return found;
+/** What a record is like beside real people, in one word, and which of its changes nobody has reviewed. */
+export function likeness({ verdict: word, unreviewed = [] }, features) {
+  const tone = TONES[word] ?? "bad";
+  const names = unreviewed.map((name) => title(features.get(name) ?? { name }));
+  return [
+    word ? badge(tone, t(`verdict_${word}`), tone === "good" ? "check" : "warn") : null,
+    names.length ? badge("fair", data(t("notReviewed", names)), "warn") : null,
+  ];
 }
 
 /** Values for a slider: the limits of the schema, or what real people have. */

@@ -147,7 +147,7 @@ export function person(app, details) {
   async function detail(asked, found) {
     try {
       const { options: known } = await post("explain", { ...asked, answers: found.map((option) => option.record) }, { lane: "explain" });
-      if (known.length === found.length) found.forEach((option, i) => Object.assign(option, known[i], { easiest: option.easiest, detailed: true }));
+      if (known.length === found.length) found.forEach((option, i) => Object.assign(option, known[i], { purpose: option.purpose, detailed: true }));
     } catch {
       // the options stand without it; those that were kept are shown without it
     }

@@ -37,7 +37,7 @@ export function tryout(state) {
       const wrong = [...found.broken.map((rule) => own(rule, "sentence")), ...found.violated.map((kind) => t(`violated_${kind}`) ?? kind)];
       problem.hidden = true;
       meter.set({ score: found.score, accepted: found.flips });
-      replace(said, decision(app.schema, found.flips, found.decision), likeness(found.changed.length ? found : { verdict: found.verdict }), wrong.length ? badge("bad", t("rulesBroken", wrong.length), "warn") : null);
+      replace(said, decision(app.schema, found.flips, found.decision), likeness(found, app.features), wrong.length ? badge("bad", t("rulesBroken", wrong.length), "warn") : null);
       replace(broken, wrong.map((text) => h("li", {}, data(text))));
       reachable(broken);
       replace(
