@@ -16,7 +16,7 @@ from matplotlib.text import Text
 from sklearn.decomposition import PCA
 
 from attain import CCHVAE, Counterfactuals, Feature, Guarded, Schema, Status
-from attain.core.drawing import TONES, detached, label, save
+from attain.core.drawing import detached, label, save
 from attain.core.errors import AttainError, DataError, MissingExtraError
 from attain.results.details import Importances, Ranges
 from attain.results.plot_people import time_waited
@@ -162,7 +162,7 @@ def test_a_range_of_one_value_is_not_drawn() -> None:
 
 def test_the_key_keeps_clear_of_the_axis_and_no_point_lies_on_a_label() -> None:
     result = timed()
-    for ax in (result.plot.changes("Di"), result.plot.options("Di"), handmade().plot.shifts()):
+    for ax in (result.plot.changes("Di"), result.plot.options("Di")):
         ax.figure.draw_without_rendering()
         key = ax.get_legend().get_window_extent()
         assert not key.overlaps(ax.xaxis.label.get_window_extent())
@@ -184,12 +184,6 @@ def test_the_key_keeps_clear_of_the_axis_and_no_point_lies_on_a_label() -> None:
 )
 def test_long_names_break_between_words(name: str, lines: str) -> None:
     assert label(name, 16, 3) == lines
-
-
-def test_levels_look_as_in_the_report() -> None:
-    ax = handmade().plot.shifts()
-    shown = {line.get_marker(): line.get_color() for line in ax.lines if line.get_marker() in "osD"}
-    assert shown == {marker: colour for colour, marker in (TONES["good"], TONES["bad"])}
 
 
 def test_options_stand_side_by_side() -> None:
@@ -257,7 +251,6 @@ def test_names_are_literal_and_long_ones_are_cut() -> None:
     [
         lambda plot, ax: plot.changes("Ada", ax=ax),
         lambda plot, ax: plot.options("Ada", ax=ax),
-        lambda plot, ax: plot.shifts(ax=ax),
         lambda plot, ax: plot.overview(["x", "y", "x"], ax=ax),
     ],
 )
@@ -266,16 +259,6 @@ def test_axes_that_are_given_are_used(draw: Callable[[Plots, Any], Any]) -> None
     assert draw(handmade().plot, ax) is ax
     assert not pyplot.get_fignums()
     assert draw(handmade().plot, None).figure.number == 1
-
-
-def test_shifts_are_total_against_largest_in_points() -> None:
-    ax = handmade().plot.shifts()
-    np.testing.assert_allclose(points(ax, "o"), [[160, 100]])  # typical: Ada's best
-    np.testing.assert_allclose(points(ax, "D"), [[50, 30]])  # outside: Bo's
-    np.testing.assert_allclose(points(ax, "+"), [[105, 65]])
-    assert "2 answers; mean total shift 105, largest 65 percentile points" in texts(ax)
-    empty = result_of(SCHEMA, PEOPLE, {})
-    assert "no answers" in texts(empty.plot.shifts())
 
 
 def test_the_overview_has_signed_shifts_and_shares() -> None:
@@ -310,7 +293,7 @@ def test_special_codes_are_groups_of_their_own() -> None:
 
 def test_nobody_has_an_answer() -> None:
     empty = result_of(SCHEMA, PEOPLE, {})
-    for ax in (empty.plot.overview(), empty.plot.overview("housing"), empty.plot.shifts()):
+    for ax in (empty.plot.overview(), empty.plot.overview("housing")):
         ax.figure.canvas.draw()
 
 

@@ -22,12 +22,8 @@ from scipy.stats import binomtest
 
 from attain import Counterfactuals, Feature, Status
 from attain.cli import main as cli
-from attain.core import page
-from attain.core.drawing import TONES
 from attain.core.errors import MissingExtraError
 from attain.results.details import Attributions, Importances, Ranges
-from attain.results.report_people import outcome_words
-from attain.results.status import Verdict
 from attain.schema.laws import Law
 from tests.results.handmade import result_of, reviewed
 
@@ -119,7 +115,7 @@ def test_markup_in_names_and_values_is_text(tmp_path: Path) -> None:
     text = written(hostile(), tmp_path, title=HOSTILE)
     page = Page(text)
     assert [attributes.get("type") for attributes in page.of("script")] == ["application/json", None]
-    assert len(page.of("img")) == 2  # the plots
+    assert len(page.of("img")) == 1  # the plot
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert page.texts["title"] == [HOSTILE]
     assert HOSTILE in " ".join(page.texts["td"])
@@ -292,15 +288,6 @@ def test_inputs_that_hardly_count_are_not_named(tmp_path: Path) -> None:
     assert content(written(both, tmp_path))["people"][0][4] == f"grade (low), {HOSTILE} (1 <b>)"
 
 
-def test_levels_have_one_colour_and_shape_in_pages_and_plots() -> None:
-    css = (page.FOLDER / "page.css").read_text("utf-8")
-    for kind in Verdict:
-        colour = re.findall(rf"--{kind.tone}-fill: (#\w+);", css)[0]
-        assert TONES[kind.tone][0] == colour
-    assert outcome_words(Verdict.UNLIKE) == ("unlike anybody", "bad")
-    assert len({marker for _, marker in (TONES[kind.tone] for kind in Verdict)}) == 3
-
-
 def test_nobody_and_nobody_with_an_answer_have_a_report_too(tmp_path: Path) -> None:
     people = pd.DataFrame({"<script>": [1.0], "plan": ["x"], "grade": ["low"]})
     assert "no answer within reach" in written(result_of(SCHEMA, people, {}), tmp_path)
@@ -335,4 +322,4 @@ def test_a_browser_shows_the_people_and_runs_nothing_else(tmp_path: Path) -> Non
     assert len([a for a in page.of("details") if a.get("class") == "person"]) == 4 + 1  # and the template
     assert ATTRIBUTE in page.texts["h3"]
     assert "0.26" in "".join(page.texts["span"])
-    assert len(page.of("img")) == 2  # the plots
+    assert len(page.of("img")) == 1  # the plot

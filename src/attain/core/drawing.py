@@ -34,11 +34,6 @@ LOOKS: Final = tuple(
     )
 )
 """Colour, marker and line of the first, second, … of several series; each of the three tells them apart."""
-TONES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {"good": ("#22918f", "o"), "fair": ("#bb8000", "s"), "bad": ("#d15a35", "D"), "muted": ("#87919d", "o")}
-)
-"""Colour and marker of each tone: the fills of pages in light mode, and the shapes in their keys."""
-
 _STYLE: Final[Any] = {
         "font.family": "DejaVu Sans", "font.size": 9.0, "axes.titlesize": 10.0, "axes.labelsize": 9.0,
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",

@@ -29,6 +29,11 @@ from attain.schema.laws import Law
 from attain.tables import RuleBook, Table, unchanged
 
 
+def _long_table(name: str) -> cached_property[Frame]:
+    """A table with a row for each change, law, input or problem, made when it is looked at."""
+    return cached_property(lambda result: result.table.layout.library.make(exports.long_columns(result, name)))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Counterfactuals:
     """Answers for a batch of people.
@@ -153,29 +158,8 @@ class Counterfactuals:
         people = [self.table.labels[i] for i in self.owners]
         return self.table.layout.library.with_leading(frame, {person: people, option: self.ranks.tolist()})
 
-    @cached_property
-    def changes(self) -> Frame:
-        return self._long("changes")
-
-    @cached_property
-    def law_changes(self) -> Frame:
-        return self._long("law_changes")
-
-    @cached_property
-    def ranges(self) -> Frame:
-        return self._long("ranges")
-
-    @cached_property
-    def importance(self) -> Frame:
-        return self._long("importance")
-
-    @cached_property
-    def contributions(self) -> Frame:
-        return self._long("contributions")
-
-    @cached_property
-    def problems(self) -> Frame:
-        return self._long("problems")
+    changes, law_changes, ranges = map(_long_table, ("changes", "law_changes", "ranges"))
+    importance, contributions, problems = map(_long_table, ("importance", "contributions", "problems"))
 
     @cached_property
     def status(self) -> Any:
@@ -202,9 +186,6 @@ class Counterfactuals:
         columns = {name: np.asarray(values) for name, values in self.person_figures.items()}
         columns |= {name: self.of_best(name) for name in self.option_figures}
         return library.make(columns, index=library.index(self.table.source))
-
-    def _long(self, name: str) -> Frame:
-        return self.table.layout.library.make(exports.long_columns(self, name))
 
     def _series(self, name: str, values: Sequence[Any]) -> Any:
         return self.table.layout.library.series(name, values, self.table.source)

@@ -30,9 +30,13 @@ def changed_by_choice(result: Counterfactuals) -> np.ndarray:
 
 def lever_columns(result: Counterfactuals) -> dict[str, list[Any]]:
     """The columns of `Counterfactuals.levers`."""
-    changed = changed_by_choice(result)
-    rows = [_lever(result, j, changed) for j in _most_changed(changed)]
+    rows = lever_rows(result, changed_by_choice(result))
     return {name: [row[name] for row in rows] for name in _COLUMNS.split()}
+
+
+def lever_rows(result: Counterfactuals, changed: np.ndarray) -> list[dict[str, Any]]:
+    """A row for each feature that the best options change, as in `changed` (b, d), the most frequent first."""
+    return [_lever(result, j, changed) for j in _most_changed(changed)]
 
 
 def lever_lines(result: Counterfactuals) -> list[str]:

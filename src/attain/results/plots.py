@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.drawing import LOOKS, TONES, finished, label, shown
+from attain.core.drawing import finished, label, shown
 from attain.core.errors import AttainError, DataError
 from attain.core.text import plain
 from attain.results import plot_changes, plot_people
 from attain.results.options import Option
-from attain.results.status import Verdict
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
@@ -59,17 +58,6 @@ class Plots:
     def at(self, position: int, *, ax: Any = None) -> Any:
         """`options` of the person at a position."""
         return self._options(position, "", self.result.options_of(position), ax)
-
-    def shifts(self, *, ax: Any = None) -> Any:
-        """The total against the largest shift of every person's best answer, as in the paper's comparison."""
-        result = self.result
-        total, largest = (result.of_best(name)[result.found] for name in ("total_shift", "max_shift"))
-        known = np.array(result.best_verdicts, dtype=object)
-        kinds = [(str(kind), known == kind, TONES[kind.tone]) for kind in Verdict]
-        kinds.append(("answers", known == None, LOOKS[0][:2]))  # noqa: E711
-        ax = self._axes(ax, 6.4, 4.4)
-        plot_people.shift_scatter(ax, f"What {result.method} asks for", 100 * total, 100 * largest, kinds)
-        return finished(ax)
 
     def map(self, explainer: Any, model: Any, person: Any = None, *, ax: Any = None) -> Any:
         """Real people and decision regions in a plane, and the way from a person to each option.

@@ -20,7 +20,8 @@ from attain.core.intervals import mean_intervals, share_interval
 from attain.core.page import Cell, write_page
 from attain.core.text import ENGLISH, number, plain
 from attain.results.exports import flattened
-from attain.results.options import WAITING, Change
+from attain.results.levers import lever_rows
+from attain.results.options import WAITING
 from attain.results.plot_people import changed_columns, time_waited
 from attain.results.plots import Plots
 from attain.results.report_people import counted_outcomes, explorer, outcome_words
@@ -57,7 +58,7 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
         changes=_changes(result),
         waiting=bool(result.months.any()),
         clocks=[plain(result.table.schema.features[j].title) for j in result.table.schema.clocks],
-        pictures=_pictures(result),
+        picture_of_changes=_picture(result),
         people=explorer(result),
         **_rules(result),
         facts=_facts(result.settings, result),
@@ -155,12 +156,8 @@ def _tiles(result: Counterfactuals, measures: Mapping[str, Measure]) -> list[tup
 
 def _changes(result: Counterfactuals) -> list[tuple[str, str, float, tuple[str, str]]]:
     """Which features the best options change: the title, for whom, as a share too, which way, and the median shift."""
-    answered, changes = int(result.found.sum()), dict[str, list[Change]]()
-    for place in np.flatnonzero(result.best).tolist():
-        for change in result.option(place).changes:
-            if change.follows != "time":
-                changes.setdefault(plain(change.feature.title), []).append(change)
-    counted = [(len(own), title, _moves(own)) for title, own in changes.items()]
+    answered, changed = int(result.found.sum()), changed_columns(result)
+    counted = [(row["answers"], plain(row["label"]), _moves(row)) for row in lever_rows(result, changed[:, :-1])]
     waited = result.months[result.best & result.waits]
     counted += [(len(waited), WAITING, (time_waited(waited), "–"))] if len(waited) else []
     return [
@@ -169,25 +166,20 @@ def _changes(result: Counterfactuals) -> list[tuple[str, str, float, tuple[str, 
     ]
 
 
-def _moves(changes: Sequence[Change]) -> tuple[str, str]:
+def _moves(row: Mapping[str, Any]) -> tuple[str, str]:
     """How many go up and down, and the median shift in percentile points."""
-    ends = [(change.current_percentile, change.suggested_percentile) for change in changes]
-    known = [(first, last) for first, last in ends if first is not None and last is not None]
-    counts = {"up": sum(last > first for first, last in known), "down": sum(last < first for first, last in known)}
-    shifts = [change.shift for change in changes if change.shift is not None]
-    ways = ", ".join(f"{count:,} {way}" for way, count in counts.items() if count)
-    return ways or "–", number(round(float(np.median(shifts)), 1)) if shifts else "–"
+    ways = ", ".join(f"{row[way]:,} {way}" for way in ("up", "down") if row[way])
+    return ways or "–", number(None if row["shift"] is None else round(row["shift"], 1))
 
 
-def _pictures(result: Counterfactuals) -> list[bytes]:
-    """How far answers move each feature, and total against largest shifts."""
+def _picture(result: Counterfactuals) -> bytes | None:
+    """How far answers move each feature; None where there are no answers."""
     if not result.found.any():
-        return []
-    plots = Plots(result, detached)
+        return None
     with warnings.catch_warnings():
         # names are in the tables, too; a font without a glyph is no reason for a warning
         warnings.simplefilter("ignore")
-        return [written(plots.overview().figure), written(plots.shifts().figure)]
+        return written(Plots(result, detached).overview().figure)
 
 
 def _rules(result: Counterfactuals) -> dict[str, Any]:

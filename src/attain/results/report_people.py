@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from attain.core.page import Cell, Tone
@@ -20,25 +19,6 @@ _WITHOUT_SCRIPT: Final = 20
 """How many people are shown where scripts do not run."""
 _REASONS: Final = 4
 """How many inputs are named that count against a person."""
-_VERDICTS: Final[Mapping[Verdict | None, tuple[str, Tone]]] = {
-    **{kind: (str(kind), kind.tone) for kind in Verdict},
-    None: ("answer", "good"),
-}
-_ENDS: Final[Mapping[Status, str]] = {
-    Status.ALREADY_DESIRED: "decided as asked already",
-    Status.NOTHING_FREE: "nothing may change",
-    Status.RULES_CONFLICT: "rules conflict",
-    Status.OUT_OF_REACH: "no answer within reach",
-    Status.NO_CHANGE_FOUND: "no answer found",
-    Status.SHELLS_SPENT: "no answer nearby",
-    Status.NO_RECOURSE: "no answer exists",
-    Status.BUDGET_SPENT: "search limit reached",
-    Status.TIME_SPENT: "time limit reached",
-    Status.UNREADABLE: "unreadable record",
-    Status.FAILED: "technical error",
-    Status.INTERRUPTED: "interrupted",
-}
-"""Statuses in few words."""
 _NEEDS: Final = {
     "needed_for_decision": "needed for the decision",
     "needed_to_stay_typical": "keeps the record typical",
@@ -59,15 +39,14 @@ def outcomes(result: Counterfactuals) -> list[Verdict | Status | None]:
 def outcome_words(outcome: Verdict | Status | None) -> tuple[str, Tone]:
     """An outcome in few words, with a tone."""
     if isinstance(outcome, Status):
-        return _ENDS.get(outcome, outcome.name.replace("_", " ").lower()), "muted"
-    return _VERDICTS[outcome]
+        return outcome.short, "muted"
+    return ("answer", "good") if outcome is None else (str(outcome), outcome.tone)
 
 
 def counted_outcomes(result: Counterfactuals) -> list[tuple[Verdict | Status | None, int]]:
     """The outcomes that occur, answers first, and how often."""
-    counts = Counter(outcomes(result))
-    known = [*_VERDICTS, *Status]
-    return sorted(counts.items(), key=lambda pair: known.index(pair[0]))
+    known = [*Verdict, None, *Status]
+    return sorted(Counter(outcomes(result)).items(), key=lambda pair: known.index(pair[0]))
 
 
 def explorer(result: Counterfactuals) -> dict[str, Any]:

@@ -9,46 +9,75 @@ from typing import Final, Literal
 
 
 class Status(Enum):
-    """How the search for one person ended; the value is the `reason`, a sentence written for that person."""
+    """How the search for one person ended.
 
-    FOUND = "A change that leads to the requested decision was found."
-    ALREADY_DESIRED = "The decision is already the requested one; nothing needs to change."
-    NOTHING_FREE = "Nothing in this record may change."
-    RULES_CONFLICT = (
-        "Values that may not change break a rule that every suggestion must keep; check the record and the rule."
+    Attributes
+    ----------
+    short
+        The ending in few words.
+    reason
+        A sentence written for the person.
+    remedy
+        What whoever runs the search can do about it; empty where there is nothing.
+    """
+
+    short: str
+    reason: str
+    remedy: str
+
+    FOUND = "answered", "A change that leads to the requested decision was found."
+    ALREADY_DESIRED = (
+        "decided as asked already",
+        "The decision is already the requested one; nothing needs to change.",
     )
-    OUT_OF_REACH = "We found nothing that leads to the requested decision within what may change."
-    NO_CHANGE_FOUND = "We found nothing that leads to the requested decision."
-    SHELLS_SPENT = "We found nothing that leads to the requested decision near this record."
-    NO_RECOURSE = "Nothing that you may change is enough for the requested decision."
-    BUDGET_SPENT = "We found nothing that leads to the requested decision before the search reached its limit."
-    TIME_SPENT = "We found nothing that leads to the requested decision before the time was up."
-    UNREADABLE = "This record cannot be read and must be corrected first."
-    FAILED = "A technical error ended the search for this record."
-    INTERRUPTED = "The search was interrupted before it reached this record."
+    NOTHING_FREE = "nothing may change", "Nothing in this record may change."
+    RULES_CONFLICT = (
+        "rules conflict",
+        "Values that may not change break a rule that every suggestion must keep; check the record and the rule.",
+    )
+    OUT_OF_REACH = (
+        "no answer within reach",
+        "We found nothing that leads to the requested decision within what may change.",
+        "Looser constraints or another method may find one.",
+    )
+    NO_CHANGE_FOUND = (
+        "no answer found",
+        "We found nothing that leads to the requested decision.",
+        "Looser constraints may allow one.",
+    )
+    SHELLS_SPENT = (
+        "no answer nearby",
+        "We found nothing that leads to the requested decision near this record.",
+        "Raise `max_shells` to search further.",
+    )
+    NO_RECOURSE = "no answer exists", "Nothing that you may change is enough for the requested decision."
+    BUDGET_SPENT = (
+        "search limit reached",
+        "We found nothing that leads to the requested decision before the search reached its limit.",
+        "Raise `budget` to search longer.",
+    )
+    TIME_SPENT = (
+        "time limit reached",
+        "We found nothing that leads to the requested decision before the time was up.",
+        "Raise `timeout` to wait longer.",
+    )
+    UNREADABLE = (
+        "unreadable record",
+        "This record cannot be read and must be corrected first.",
+        "`result.problems` says what is wrong with each record.",
+    )
+    FAILED = (
+        "technical error",
+        "A technical error ended the search for this record.",
+        '`result.problems` has the error of each; `errors="raise"` raises it.',
+    )
+    INTERRUPTED = "interrupted", "The search was interrupted before it reached this record."
 
-    @property
-    def reason(self) -> str:
-        return self.value
-
-    @property
-    def remedy(self) -> str:
-        """What whoever runs the search can do about it; empty where there is nothing."""
-        return _REMEDIES.get(self, "")
+    def __init__(self, short: str, reason: str, remedy: str = "") -> None:
+        self.short, self.reason, self.remedy = short, reason, remedy
 
     def __str__(self) -> str:
         return self.name
-
-
-_REMEDIES = {
-    Status.OUT_OF_REACH: "Looser constraints or another method may find one.",
-    Status.NO_CHANGE_FOUND: "Looser constraints may allow one.",
-    Status.SHELLS_SPENT: "Raise `max_shells` to search further.",
-    Status.BUDGET_SPENT: "Raise `budget` to search longer.",
-    Status.TIME_SPENT: "Raise `timeout` to wait longer.",
-    Status.UNREADABLE: "`result.problems` says what is wrong with each record.",
-    Status.FAILED: '`result.problems` has the error of each; `errors="raise"` raises it.',
-}
 
 
 class Purpose(IntEnum):
