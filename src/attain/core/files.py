@@ -211,19 +211,30 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     On Linux the content goes into a file without a name, which a killed process does not leave behind. Where there are
     no such files, a process that is killed while it writes leaves `.NAME.*.part`.
     """
+    _write_whole(path, content, 0o666, replace=True)
+
+
+def write_private(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes a new file that only its owner can read; one that exists is refused."""
+    _write_whole(path, content, 0o600, replace=False)
+
+
+def _write_whole(path: str | os.PathLike[str], content: bytes, mode: int, replace: bool) -> None:
     target = check_writable(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
-        if not _written_unnamed(target, content):
-            temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-            with _removed_unless_renamed(temporary), open(temporary, "xb") as file:
-                _write(file, content)
-                file.close()
-                os.replace(temporary, target)
+        if not _written_unnamed(target, content, mode, replace):
+            with _removed_at_last(temporary):
+                with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+                    _write(file, content)
+                (os.replace if replace else os.link)(temporary, target)
+    except FileExistsError:
+        raise FileError(f"{str(path)!r} already exists; name a new file") from None
     except OSError as error:
         raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
 
 
-def _written_unnamed(target: Path, content: bytes, mode: int = 0o666, replace: bool = True) -> bool:
+def _written_unnamed(target: Path, content: bytes, mode: int, replace: bool) -> bool:
     """Writes into a file without a name, which gets its name when it is whole; False where there are none."""
     with ExitStack() as closing:
         try:
@@ -252,7 +263,7 @@ def _named(source: str, target: Path, folder: int, replace: bool) -> bool:
     except FileExistsError:
         if not replace:
             raise
-        with _removed_unless_renamed(second):
+        with _removed_at_last(second):
             os.link(source, second, src_dir_fd=folder, follow_symlinks=True)
             os.replace(second, target)
     return True
@@ -265,12 +276,11 @@ def _write(file: BinaryIO, content: bytes) -> None:
 
 
 @contextmanager
-def _removed_unless_renamed(temporary: Path) -> Iterator[None]:
+def _removed_at_last(temporary: Path) -> Iterator[None]:
     try:
         yield
-    except BaseException:
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
 
 
 def file_digest(file: str | bytes | os.PathLike[str]) -> str:
@@ -279,19 +289,6 @@ def file_digest(file: str | bytes | os.PathLike[str]) -> str:
         return hashlib.sha256(file).hexdigest()
     with open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def write_private(path: str | os.PathLike[str], content: bytes) -> None:
-    """Writes a new file that only its owner can read; one that exists is refused."""
-    target = check_writable(path)
-    try:
-        if not _written_unnamed(target, content, mode=0o600, replace=False):
-            with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                _write(file, content)
-    except FileExistsError:
-        raise FileError(f"{str(path)!r} already exists; name a new file") from None
-    except OSError as error:
-        raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
 
 
 @contextmanager

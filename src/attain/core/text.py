@@ -49,6 +49,12 @@ def disarmed(text: str) -> str:
     return CONTROLS.sub("�", text)
 
 
+def joined(parts: Iterable[str], last: str = " and ") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    items = list(parts)
+    return last.join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
 def wrapped(text: str, width: int | None = None, indent: str = "") -> str:
     """A paragraph of at most `width` columns; longer words, such as paths, stay whole."""
     return textwrap.fill(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Final
 
+from attain.core.text import joined
 from attain.letters.texts import Texts
 from attain.schema import Feature, Schema
 from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication, Missing, Not, Or
@@ -47,10 +48,8 @@ class _Words:
     def _among(self, formula: Among, sign: str) -> str:
         feature = self._schema[formula.name]
         values = [self._value(feature, cell) for cell in formula.values]
-        return f"{self._label(formula.name)} {sign} {self._listed(values)}"
-
-    def _listed(self, values: list[str]) -> str:
-        return values[0] if len(values) == 1 else self._said("{} or {}", ", ".join(values[:-1]), values[-1])
+        between = self._said("{} or {}", "", "")  # the word of the language, with blanks around it
+        return f"{self._label(formula.name)} {sign} {joined(values, between)}"
 
     def _comparison(self, formula: Comparison) -> str:
         left, right = formula.left, formula.right

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from attain.core.text import ENGLISH, number, plain
+from attain.core.text import ENGLISH, joined, number, plain
 from attain.results.status import Status, Verdict
 from attain.schema import Feature, Schema
 from attain.schema.text import described
@@ -271,7 +271,3 @@ def _ordinary(value: Any, feature: Feature) -> bool:
 def arrow(change: Change) -> str:
     """A change on one line: `duration: 48 → 24 months`."""
     return f"{plain(change.feature.title)}: {' → '.join(now_and_then(change))}"
-
-
-def joined(parts: Sequence[str], last: str = " and ") -> str:
-    return last.join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

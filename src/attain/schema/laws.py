@@ -18,7 +18,7 @@ import pandas as pd
 
 from attain.core.checks import check_number
 from attain.core.frames import Frame
-from attain.core.text import number
+from attain.core.text import joined, number
 from attain.schema.computed import Proposal, computed_columns
 from attain.schema.feature import Feature
 from attain.schema.formulas import Formula, Implication, View
@@ -266,14 +266,14 @@ def law_sentence(statement: Statement, features: Sequence[Feature]) -> str:
 
 
 def _excludes(statement: Excludes) -> str:
-    given = _joined(list(map(_phrase, statement.given)), "or")
+    given = joined(map(_phrase, statement.given), " or ")
     left = list(map(_remaining, statement.excluded))
     if all(left):
-        return f"Whoever has {given} has {_joined(left, 'and')}."
+        return f"Whoever has {given} has {joined(left)}."
     column = statement.excluded[0].column
     phrases = [_phrase(States(column, (state,))) for state in statement.excluded[0].states]
     shared = f"{column.feature.title} "
-    return f"Nobody with {given} has {_joined([phrases[0], *(p.removeprefix(shared) for p in phrases[1:])], 'or')}."
+    return f"Nobody with {given} has {joined([phrases[0], *(p.removeprefix(shared) for p in phrases[1:])], ' or ')}."
 
 
 def _phrase(given: States) -> str:
@@ -281,7 +281,7 @@ def _phrase(given: States) -> str:
     feature, atoms = given.column.feature, given.atoms
     if atoms[0] is None or atoms[0].kind == "missing":
         return f"{'a' if atoms[0] is None else 'no'} value of {feature.title}"
-    return f"{feature.title} {_joined([_shown(feature, atom) for atom in atoms if atom is not None], 'or')}"
+    return f"{feature.title} {joined([_shown(feature, atom) for atom in atoms if atom is not None], ' or ')}"
 
 
 def _remaining(excluded: States) -> str:
@@ -290,11 +290,11 @@ def _remaining(excluded: States) -> str:
     if excluded.presence:
         left = [atom for atom in column.atoms if not atom.ordinary and atom not in atoms] if None in atoms else []
         codes = [_shown(feature, atom) for atom in left if atom.kind == "special"]
-        phrases = [f"{feature.title} {_joined(codes, 'or')}"] if codes else []
-        return _joined([*phrases, f"no value of {feature.title}"] if len(codes) < len(left) else phrases, "or")
+        phrases = [f"{feature.title} {joined(codes, ' or ')}"] if codes else []
+        return joined([*phrases, f"no value of {feature.title}"] if len(codes) < len(left) else phrases, " or ")
     if not feature.numeric:
         levels = [str(feature.levels[k]) for k in column.remaining(excluded.states)]
-        return f"{feature.title} {_joined(levels, 'or')}" if levels else ""
+        return f"{feature.title} {joined(levels, ' or ')}" if levels else ""
     ordinary = [atom for atom in column.atoms if atom.ordinary and atom not in atoms]
     return f"{feature.title} {_shown(feature, ordinary[0])}" if len(ordinary) == 1 else ""
 
@@ -313,7 +313,3 @@ def _shown(feature: Feature, atom: Atom) -> str:
 
 def _amount(feature: Feature, value: float) -> str:
     return number(value) + (f" {feature.unit}" if feature.unit else "")
-
-
-def _joined(words: Sequence[str], last: str) -> str:
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

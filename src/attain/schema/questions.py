@@ -18,7 +18,7 @@ import numpy as np
 
 from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Frame
-from attain.core.text import is_grouped, number
+from attain.core.text import is_grouped, joined, number
 from attain.schema.computed import computed_columns
 from attain.schema.evidence import (
     all_differ,
@@ -227,7 +227,7 @@ class _Asked:
             shown = ", ".join(f"{_percent(share)} with {number(value)}" for value, share in shares.items())
             evidence = f"The outcome is {label} for {shown}: that goes up and down, as for names rather than numbers."
         elif has_gaps(numbers):
-            evidence = f"It holds nothing but {_listed(map(number, np.unique(numbers).tolist()))}."
+            evidence = f"It holds nothing but {joined(map(number, np.unique(numbers).tolist()))}."
         else:
             return
         levels = tuple(int(value) for value in np.unique(numbers))
@@ -307,7 +307,7 @@ def _about_numbers(feature: Feature, known: np.ndarray) -> Iterator[Question]:
     apart = piles(known) if len(known) else []
     others = known[~np.isin(known, apart)]
     if apart:
-        shown = _listed(map(number, apart))
+        shown = joined(map(number, apart))
         evidence = (
             f"{shown} {'stands' if len(apart) == 1 else 'stand'} in {len(known) - len(others):,} of {len(known):,} "
             f"cells, apart from all others, {_short(others.min())} to {_short(others.max())}."
@@ -337,14 +337,14 @@ def _about_levels(feature: Feature, known: np.ndarray) -> Iterator[Question]:
     levels, unknown = feature.levels, unknown_levels(feature.levels)
     line = conversion(feature.name, levels)
     if line:
-        shown = _listed(f"“{level}”" for level in levels[:_SHOWN])
+        shown = joined(f"“{level}”" for level in levels[:_SHOWN])
         numbers = Choice("t", "they are numbers: convert the column", convert=line)
         evidence = f"Its levels are numbers written as text, such as {shown}."
         yield Question((feature.name,), "text", evidence, (numbers, Choice("k", "they are names")))
         return
     if unknown and not set(unknown) <= set(feature.avoid) and len(unknown) < len(levels):
         rows = int(np.isin(known, [levels.index(level) for level in unknown]).sum())
-        shown = _listed(f"“{level}”" for level in unknown)
+        shown = joined(f"“{level}”" for level in unknown)
         evidence = f"{shown} ({rows:,} rows) seems to say that nothing is known."
         avoid = (
             "a",
@@ -379,7 +379,7 @@ def _held(feature: Feature, known: np.ndarray) -> str:
     often = np.argsort(-counts, kind="stable")
     named = [str(level) if str(level).strip() else f"“{level}”" for level in feature.levels]
     shown = [f"{named[k]} ({_percent(counts[k] / len(known))})" for k in often[:_SHOWN]]
-    return f"It holds {_listed(shown if len(often) <= _SHOWN else [*shown, f'{len(often) - _SHOWN} more'])}."
+    return f"It holds {joined(shown if len(often) <= _SHOWN else [*shown, f'{len(often) - _SHOWN} more'])}."
 
 
 def _short(value: float) -> str:
@@ -389,12 +389,6 @@ def _short(value: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %" if share > 0.99 else f"{100 * share:.0f} %"
-
-
-def _listed(items: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *front, last = items
-    return f"{', '.join(front)} and {last}" if front else last
 
 
 def _families(found: Iterable[Question], cells: Mapping[str, np.ndarray]) -> list[Question]:
