@@ -63,6 +63,30 @@ def test_a_family_of_one_stem_is_asked_once() -> None:
     assert [part.columns for part in family.parts] == [("PAY_2",), ("PAY_3",), ("PAY_4",)]
 
 
+def test_names_with_a_word_in_common_are_asked_about_together_unless_a_choice_is_likelier() -> None:
+    names = [
+        "worst radius",
+        "worst area",
+        "worstTexture",
+        "mean_radius",
+        "mean_area",
+        "NetDebt Old",
+        "NetDebt New",
+        "age",
+    ]
+    frame = pd.DataFrame(RANDOM.random((300, len(names))), columns=names)
+    frame["worst sex"] = ["male", "female"] * 150
+    found = Schema.infer(frame, laws=False).questions(frame)
+    assert [question.columns for question in found] == [
+        ("worst radius", "worst area", "worstTexture"),
+        *(("mean_radius",), ("mean_area",), ("NetDebt Old", "NetDebt New"), ("age",), ("worst sex",)),
+    ]
+    assert found[0].evidence == "Their names have “worst” in common."
+    assert found[0].about(["worst area"]).columns == ("worst area",)
+    with pytest.raises(SchemaError, match="columns must be some of worst radius, worst area, worstTexture, got 'age'"):
+        found[0].about(["age"])
+
+
 COUNTS = RANDOM.poisson(3, 1000)
 SIZES = RANDOM.lognormal(8, 1, 1000).round(-1)
 EVEN = RANDOM.permutation(np.arange(1000) % 2)

@@ -30,9 +30,13 @@ from attain.schema.questions import Choice, Question, family
 from attain.tables import unchanged
 
 _MOST_ROWS: Final = 20_000
+_FITTED: Final = 5_000
+"""How many training rows the questions look at, and how many of them the answers are found with."""
 _PEOPLE: Final = 40
-_FEW: Final = 0.25
-"""Columns that a smaller share of the answers hangs on are asked about together."""
+_MOST: Final = 2 / 3
+"""Columns that a larger share of the answers change are asked about by themselves."""
+_HELD: Final = ("n", "p")
+"""The choices that need not say first what a column holds."""
 _LEAVE, _CONVERT = "; it must leave the table", "; it must be converted"
 """What `reviewed` says of a column that is held as it is until the table has changed."""
 
@@ -71,8 +75,8 @@ class Review:
     people
         Those whose answers are looked at; by default up to 40 training rows that the model decides against.
     train, y
-        Training rows and their labels, of which at most 20,000 are used; by default those that the explainer was
-        fitted on.
+        Training rows and their labels; by default those that the explainer was fitted on. Questions look at 20,000 of
+        them at most, and the answers are found with 5,000, so that nobody waits for long.
 
     Attributes
     ----------
@@ -122,29 +126,23 @@ class Review:
     def questions(self) -> list[Asked]:
         """The questions to be answered before every answer rests on decisions, the next one first.
 
-        What a column holds is asked before what may happen to it, and columns of one family once. Columns that less
-        than a quarter of the answers hangs on come last, together, unless somebody wants to be asked about each.
+        What a column holds is asked before what may happen to it, and columns of one family once. Columns that at most
+        two thirds of the answers change come last, together, unless somebody wants to be asked about each.
         """
-        found = [self._asked(question) for question in self._open()]
-        wanted = [asked for asked in found if asked.answers or self._separate.intersection(asked.question.columns)]
+        wanted = [asked for asked in map(self._asked, self._open()) if asked.answers]
         wanted.sort(key=lambda asked: -asked.answers)
-        answers = int(self.result.found.sum())
-        few = [
-            asked
-            for asked in wanted
-            if asked.answers < _FEW * answers and not self._separate.intersection(asked.question.columns)
-        ]
-        if len(few) < 2:
+        most = _MOST * self.result.found.sum()
+        alone = [asked for asked in wanted if asked.answers > most or self._separate.issuperset(asked.question.columns)]
+        if len({name for asked in wanted if asked not in alone for name in asked.question.columns}) < 2:
             return wanted
-        names = {name for asked in wanted if asked not in few for name in asked.question.columns}
-        rest = self._rest([name for name in self.schema.unreviewed if name not in names | self._separate])
-        return [*(asked for asked in wanted if asked not in few), self._asked(rest)]
+        names = {name for asked in alone for name in asked.question.columns} | self._separate
+        return [*alone, self._asked(self._rest([name for name in self.schema.unreviewed if name not in names]))]
 
     def outlook(
         self, id: str, key: str, *, months: float | None = None, columns: Sequence[str] | None = None
     ) -> Counterfactuals:
         """The answers that a choice would lead to, while nothing is decided; parameters as in `decide`."""
-        question, choice = self._chosen(id, key, months, columns)
+        question, choice, _ = self._chosen(id, key, months, columns)
         return self._answers(_applied(question, self.schema, choice, "somebody"))
 
     def decide(
@@ -170,19 +168,19 @@ class Review:
         months
             For a choice that asks for months: how long a change takes.
         columns
-            Decide on these columns of the question only; the others are asked about again.
+            Decide on these columns of the question only; the others are asked about again. Where it is open what a
+            column holds, that is asked first, unless the column stays as it is.
         when
             The day; by default today.
         """
         if not by.strip():
             raise SchemaError("by must be the name of the person who decides, got nothing")
-        question, choice = self._chosen(id, key, months, columns)
+        question, choice, separate = self._chosen(id, key, months, columns)
         asked = self._asked(question)
-        if choice.asks == "parts":
-            self._separate.update(question.columns if columns else self._changed(question))
-        else:
+        if choice.asks != "parts":
             self._remember(_applied(question, self.schema, choice, f"{by.strip()}, {when or date.today()}"))
             self._kept.update((question.topic, name) for name in question.columns)
+        self._separate |= separate
         shown = {"choice": key, "text": choice.text, "by": by.strip(), "found": int(self.result.found.sum())}
         self._decisions.append({**_row(asked), **shown, "unreviewed": self.share_unreviewed})
 
@@ -202,7 +200,8 @@ class Review:
         met = self._fitted(self.schema).session(self._model, **self._wanted).met
         if met.all():
             raise DataError("the model has the desired decision for all training rows; give the people to be explained")
-        return _some(self._train, np.flatnonzero(~met), _PEOPLE)
+        train, _ = _some(self._train, None, _FITTED)
+        return _some(train, None, _PEOPLE, np.flatnonzero(~met))[0]
 
     def _fitted(self, schema: Schema) -> Explainer:
         explainer: Explainer = clone(self._explainer)
@@ -211,7 +210,7 @@ class Review:
         explainer.set_params(**dict.fromkeys(("schema", *inner), schema))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # what fitting warns of is asked here
-            return explainer.fit(self._train, self._labels)
+            return explainer.fit(*_some(self._train, self._labels, _FITTED))
 
     def _answers(self, schema: Schema) -> Counterfactuals:
         return self._fitted(schema).explain(self._model, self._people, **self._wanted)
@@ -225,8 +224,8 @@ class Review:
 
     def _open(self) -> Iterator[Question]:
         """The questions that are not decided, those about what a column holds instead of what may happen to it."""
+        waiting = self._waiting
         left = {part.id: part for part in self._parts if (part.topic, part.columns[0]) not in self._kept}
-        waiting = {part.columns[0] for part in left.values() if part.topic != "change"}
         ready = {id: one for id, one in left.items() if one.topic != "change" or one.columns[0] not in waiting}
         for ids in self._families:
             separate = [id for id in ids if id in ready and ready[id].columns[0] in self._separate]
@@ -236,16 +235,18 @@ class Review:
                 yield family(together)
 
     def _rest(self, names: Sequence[str]) -> Question:
-        """What may happen to columns that few answers hang on, asked at once."""
+        """What may happen to columns that few answers change, asked at once."""
         parts = [part for part in self._parts if part.topic == "change" and part.columns[0] in names]
-        evidence = f"Nobody has decided on these {len(names)} columns, and few answers change each of them."
-        return family(parts, evidence, ("n",))
+        evidence = (
+            f"Nobody has decided on these {len(names)} columns. Each is changed by two thirds of the answers at most."
+        )
+        return family(parts, evidence, "ncudpyt", shared=False)
 
-    def _changed(self, question: Question) -> list[str]:
-        """The columns of a question that an answer changes."""
-        return [
-            name for name, cells in zip(question.columns, self._changes(question.columns).T, strict=True) if cells.any()
-        ]
+    @property
+    def _waiting(self) -> set[str]:
+        """The columns of which it is not known what they hold."""
+        left = {(part.topic, part.columns[0]) for part in self._parts if part.topic != "change"} - self._kept
+        return {name for _, name in left}
 
     def _changes(self, names: Sequence[str]) -> np.ndarray:
         """Which of some columns each answer changes, (b, k)."""
@@ -263,19 +264,21 @@ class Review:
 
     def _chosen(
         self, id: str, key: str, months: float | None, columns: Sequence[str] | None
-    ) -> tuple[Question, Choice]:
+    ) -> tuple[Question, Choice, set[str]]:
+        """The question about the chosen columns, the choice, and the columns that are asked about one by one now."""
         known = {asked.question.id: asked.question for asked in self.questions()}
         if id not in known:
             raise SchemaError(f"no open question is called {id!r}; open are {', '.join(map(repr, known)) or 'none'}")
-        question = known[id]
+        question, names = known[id], set(known[id].columns if columns is None else columns)
+        ready = names if key in _HELD or question.topic != "change" else names - self._waiting
+        if question[key].asks == "parts" or (names and not ready):
+            return question.about(names), question["e"], names
+        question = question.about(ready)
         choice = question[key]
-        if columns is not None:
-            question = question.about(columns)
-            choice = question[key] if choice.asks != "parts" else choice
         if choice.asks == "months" and months is not None:
             check_number("months", months, above=0)
             choice = choice.after(months)
-        return question, choice
+        return question, choice, names - ready
 
 
 def _training(explainer: Explainer, train: Frame | None, y: Any) -> tuple[Frame, np.ndarray | None]:
@@ -284,24 +287,20 @@ def _training(explainer: Explainer, train: Frame | None, y: Any) -> tuple[Frame,
         if not getattr(explainer, "has_rows_", False):
             raise AttainError("train is missing: this explainer holds no training rows; give those and their labels y")
         train, y = explainer.layout_.frame(explainer.table_.values), explainer.labels_
-    train, library, _ = open_frame(train, "train")
-    labels = None if y is None else np.asarray(y)
-    rows = len(library.read(train))
+    return _some(train, None if y is None else np.asarray(y), _MOST_ROWS)
+
+
+def _some(
+    frame: Frame, labels: np.ndarray | None, most: int, positions: np.ndarray | None = None
+) -> tuple[Frame, np.ndarray | None]:
+    """At most so many rows of a frame, or of those at some positions, evenly spread, and their labels."""
+    frame, library, _ = open_frame(frame, "train")
+    rows = len(library.read(frame))
     if labels is not None and len(labels) != rows:
         raise DataError(f"y has {len(labels)} labels, but train has {rows} rows")
-    chosen = np.arange(rows)
-    return _some(train, chosen, _MOST_ROWS), None if labels is None else labels[_spread(chosen, _MOST_ROWS)]
-
-
-def _some(frame: Frame, positions: np.ndarray, most: int) -> Frame:
-    """At most so many of the rows at some positions, evenly spread."""
-    frame, library, _ = open_frame(frame, "train")
-    return library.take(frame, _spread(positions, most))
-
-
-def _spread(positions: np.ndarray, most: int) -> np.ndarray:
-    count = min(len(positions), most)
-    return positions[np.linspace(0, len(positions) - 1, count).astype(np.intp)]
+    positions = np.arange(rows) if positions is None else positions
+    chosen = positions[np.linspace(0, len(positions) - 1, min(len(positions), most)).astype(np.intp)]
+    return library.take(frame, chosen), None if labels is None else labels[chosen]
 
 
 def _applied(question: Question, schema: Schema, choice: Choice, by: str) -> Schema:

@@ -38,6 +38,7 @@ from attain.schema.evidence import (
     uneven_shares,
     unknown_levels,
     usual_change,
+    words_of,
 )
 from attain.schema.feature import Feature, ordinary
 from attain.schema.infer import number_properties
@@ -55,6 +56,8 @@ _PEOPLE: Final = 20
 _SHOWN: Final = 5
 """How many levels or codes a sentence names."""
 _DIGITS: Final = re.compile(r"\d+")
+_SEVERAL: Final = 3
+"""So many columns whose names share one word are asked about together."""
 _ALIKE: Final = 0.2
 """The least rank correlation with another column of a family: x1, x2, … of an array need not be one thing."""
 
@@ -140,7 +143,8 @@ class Question:
         names = set(columns)
         if not names or names.difference(self.columns):
             raise SchemaError(f"columns must be some of {', '.join(self.columns)}, got {listed(sorted(names))}")
-        return family([part for part in self.parts or (self,) if part.columns[0] in names], self.evidence, self.keys)
+        parts = [part for part in self.parts or (self,) if part.columns[0] in names]
+        return family(parts, self.evidence, [key for key in self.keys if key != "e"])
 
     def apply(self, schema: Schema, choice: Choice, by: str) -> Schema:
         """The schema after a choice; `by` says who decided and when: `"Ada, 2026-11-19"`.
@@ -395,21 +399,40 @@ def _families(found: Iterable[Question], cells: Mapping[str, np.ndarray]) -> lis
     """The questions, with those about columns of one family as one.
 
     Columns are a family if they share a stem with different numbers (`PAY_2`, `PAY_3`), go together, and have the same
-    choices.
+    choices. Three columns or more are asked about together, too, if their names begin or end with the same word
+    (`mean radius`, `mean area`), two or more if they begin with the same two, unless the data or their names make one
+    choice likelier than others.
     """
     members: dict[object, list[Question]] = {}
     for question in found:
         (name,) = question.columns
         sets = [] if question.topic == "change" else [repr(choice.changes.get(name)) for choice in question.choices]
-        keys = (choice.key for choice in question.choices)
-        members.setdefault((_DIGITS.sub("#", name), question.topic, *keys, *sets), []).append(question)
-    families = []
+        members.setdefault((_DIGITS.sub("#", name), question.topic, *question.keys, *sets), []).append(question)
+    families, single = [], []
     for together in members.values():
         related = [one for one in together if _is_related(one, together, cells)]
-        families += [one for one in together if one not in related]
+        single += [one for one in together if one not in related]
         families += [family(related)] if related else []
+    while alike := _alike(single):
+        words, together = max(alike.items(), key=lambda item: len(item[1]))
+        families.append(family(together, f"Their names have “{words[0]}” in common."))
+        single = [one for one in single if one not in together]
     order = {name: position for position, name in enumerate(cells)}
-    return sorted(families, key=lambda question: (order[question.columns[0]], question.topic == "change"))
+    return sorted([*families, *single], key=lambda question: (order[question.columns[0]], question.topic == "change"))
+
+
+def _alike(questions: Iterable[Question]) -> dict[tuple[str, int, bool], list[Question]]:
+    """Questions about what may happen to columns whose names begin or end with the same word, or the same two words."""
+    found: dict[tuple[str, int, bool], list[Question]] = {}
+    for question in questions:
+        words = words_of(question.columns[0]).split()
+        if question.topic == "change" and question.choices[0].key == "c":
+            ends = {words[0]: 0, words[-1]: -1, " ".join(words[:2]): 0} if words else {}
+            for text, end in ends.items():
+                found.setdefault((text, end, "u" in question.keys), []).append(question)
+    return {
+        key: one for key, one in found.items() if len(one) >= (2 if " " in key[0] else _SEVERAL) and len(key[0]) > 1
+    }
 
 
 def _is_related(question: Question, together: Iterable[Question], cells: Mapping[str, np.ndarray]) -> bool:
@@ -418,23 +441,21 @@ def _is_related(question: Question, together: Iterable[Question], cells: Mapping
     return any(goes_with(own, other) >= _ALIKE for other in others)
 
 
-def family(parts: Sequence[Question], evidence: str = "", keys: Iterable[str] = ()) -> Question:
+def family(parts: Sequence[Question], evidence: str = "", keys: Iterable[str] = (), *, shared: bool = True) -> Question:
     """The same question about several columns as one, with the choices that all of them have, or those of them named.
 
-    A question about a single column stays as it is.
+    Where they need not be `shared`, a choice may be one of some columns only: see `Question.about`. A question about a
+    single column stays as it is.
     """
     if len(parts) == 1:
         return parts[0]
-    shared = [choice for choice in parts[0].choices if all(choice.key in part.keys for part in parts)]
-    choices = [
-        replace(
-            choice,
-            changes={name: given for part in parts for name, given in part[choice.key].changes.items()},
-            drop=tuple(name for part in parts for name in part[choice.key].drop),
-        )
-        for choice in shared
-        if not keys or choice.key in keys
-    ]
+    known = dict.fromkeys(key for part in parts for key in part.keys)
+    chosen = [key for key in keys or known if key in known and not (shared and any(key not in p.keys for p in parts))]
+    choices = []
+    for key in chosen:
+        own = [part[key] for part in parts if key in part.keys]
+        changes = {name: given for choice in own for name, given in choice.changes.items()}
+        choices.append(replace(own[0], changes=changes, drop=tuple(name for choice in own for name in choice.drop)))
     choices.append(Choice("e", "they are different things: ask about each", asks="parts"))
     columns = tuple(part.columns[0] for part in parts)
     evidence = evidence or f"They look like one thing several times. {parts[0].evidence}"
