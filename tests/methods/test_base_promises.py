@@ -14,7 +14,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from attain import methods
-from attain.methods import Explainer
+from attain.methods import Explainer, session
 from attain.methods.search.problem import Answers, Pool, Problem
 from attain.models import Model
 from attain.population.percentiles import total_shift
@@ -132,6 +132,34 @@ def test_an_error_in_a_search_is_a_status_of_the_people_it_was_about() -> None:
     assert Counterfactuals.from_json(result.to_json()).failures == result.failures
     with pytest.raises(ZeroDivisionError):
         faulty.explain(model, X, target=people.DESIRED, errors="raise")
+
+
+@pytest.mark.parametrize("place", ["last_check", "find_ranges", "find_importances", "find_contributions"])
+def test_an_error_after_the_search_loses_nobody_else(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = world()[2]
+    explain(X)
+    find, income = getattr(session, place), X["income"].iloc[5]
+    asked = {"ranges": True, "importance": True, "contributions": True, "n": 2}
+    expected = explain(X, **asked)
+
+    def faulty(*given: Any) -> Any:
+        problem = next(one for one in given if isinstance(one, Problem))
+        if (problem.region.factuals[:, problem.region.schema.position("income")] == income).any():
+            raise MemoryError("an example")
+        return find(*given)
+
+    monkeypatch.setattr(session, place, faulty)
+    result = explain(X, **asked)
+    others = np.delete(np.arange(len(X)), 5)
+    if place == "last_check":
+        assert result.statuses[5] is Status.FAILED
+        assert result.problems["error"].tolist() == ["MemoryError: an example"]
+        assert digest(result, others) == digest(expected, others)
+    else:
+        assert result.answers.tobytes() == expected.answers.tobytes()
+        assert result.notes[-1].endswith("were found: this ended with MemoryError: an example")
+    with pytest.raises(MemoryError):
+        explain(X, **asked, errors="raise")
 
 
 def test_the_frame_looks_like_the_one_that_came_in_which_is_left_as_it_was() -> None:

@@ -9,10 +9,10 @@ import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from attain.methods.importance import find_contributions, find_importances
 from attain.methods.ranges import find_ranges
 from attain.methods.records import plane_of
 from attain.methods.result import Figures, call_settings, notes_on
-from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check
+from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check, rounded_score
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.compiled import compile_score
@@ -46,6 +46,7 @@ _PARTS: Final = 16
 _LONGEST: Final = 0.5
 """Seconds that those of these parts that are kept take together, unless a single one takes longer."""
 
+Found = TypeVar("Found")
 GivenConstraints = Constraints | Mapping[str, Any] | None
 
 
@@ -305,7 +306,7 @@ class Session:
             for batch in batches:
                 try:
                     found = in_time(batch, explainer._search, explainer._price, measured, explainer._months_cost)
-                    found = explainer._choose(batch, found)
+                    found = last_check(batch, explainer._choose(batch, found))
                 except AttainError:  # a sentence about the call
                     raise
                 except Exception as error:
@@ -314,7 +315,7 @@ class Session:
                     batches.fail(error)
                 else:
                     batches.add(found)
-        answers = batches.answers(explainer.own_figures)
+        answers = batches.answers(("score_after", *explainer.own_figures))
         result = self._result(people, call, problem, outcome, answers, batches.failures)
         if batches.interrupted:
             raise Interrupted(result)
@@ -333,8 +334,8 @@ class Session:
         own = np.repeat(people.table.values[:1], len(given), axis=0)
         figures = {"typicality": self.explainer._typicality(problem.inspected, given, own)}
         found = Answers(given, np.zeros(len(given), dtype=np.intp), np.arange(len(given), dtype=float), [], figures)
-        outcome[0] = outcome[0] or Status.FOUND
-        return self._result(people, call, problem, outcome, found, {})
+        checked = last_check(problem, replace(found, status=[Status.FOUND]))
+        return self._result(people, call, problem, [outcome[0] or checked.status[0]], checked, {})
 
     def plane(self, factuals: np.ndarray, options: np.ndarray) -> Plane:
         """Real people, rows (p, d) and options (m, d) in a plane; see `attain.methods.records.plane_of`."""
@@ -368,15 +369,29 @@ class Session:
         answers: Answers,
         failures: Mapping[int, str],
     ) -> Counterfactuals:
-        """The last check, and all that a result says about the answers that pass it."""
+        """All that a result says about answers that have passed the last check."""
         explainer, table, goal, before, _, learned = self.explainer, *people
-        answers, score = last_check(problem, outcome, answers)
         rows, owners = answers.rows, answers.owners
-        ranges = find_ranges(problem, rows, owners, explainer.percentiles_) if call.ranges else None
+        lost: list[str] = []
+
+        def found(asked: bool, what: str, find: Callable[[], Found]) -> Found | None:
+            """What was asked for; where finding it ends with an unexpected error, a note instead."""
+            try:
+                return find() if asked else None
+            except AttainError:
+                raise
+            except Exception as error:
+                if self.errors == "raise":
+                    raise
+                lost.append(f"No {what} were found: this ended with {type(error).__name__}: {error}")
+                return None
+
+        ranges = found(call.ranges, "ranges", lambda: find_ranges(problem, rows, owners, explainer.percentiles_))
         searched = problem.rows_searched
         typicality = partial(explainer._typicality, problem.inspected)
-        importances = find_importances(problem, rows, owners, typicality) if call.importance else None
-        attributions = find_contributions(self, problem, ~np.isnan(before.score)) if call.contributions else None
+        importances = found(call.importance, "importances", lambda: find_importances(problem, rows, owners, typicality))
+        scored = ~np.isnan(before.score)
+        attributions = found(call.contributions, "contributions", lambda: find_contributions(self, problem, scored))
         figures = Figures.of(self, problem, answers)
         failed = self.goal.reader.failed + goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
         asked = self.goal.rows_asked - learned + goal.rows_asked
@@ -392,12 +407,15 @@ class Session:
             owners=owners,
             percentiles=figures.percentiles,
             person_figures={
-                "score_before": _rounded(before.score),
+                "score_before": rounded_score(before.score),
                 "rows_scored": problem.ledger.spent,
                 "diversity": figures.diversity,
             },
-            option_figures={"score_after": _rounded(score), **figures.options},
-            notes=notes_on(self, problem, answers, attributions, failed_rows=failed, failed_searches=len(failures)),
+            option_figures={"score_after": answers.figures["score_after"], **figures.options},
+            notes=(
+                *notes_on(self, problem, answers, attributions, failed_rows=failed, failed_searches=len(failures)),
+                *lost,
+            ),
             laws=explainer.laws_,
             rows_asked=asked,
             rows_uncharged=asked - searched,
@@ -409,11 +427,6 @@ class Session:
             related=figures.related,
             settings=call_settings(self, goal, call),
         )
-
-
-def _rounded(score: np.ndarray) -> np.ndarray:
-    """Scores to six decimals: a model's last bits depend on how many rows it is asked about at once."""
-    return np.round(score, 6) + 0.0
 
 
 _KEPT: Final = 4

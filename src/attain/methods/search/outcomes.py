@@ -82,7 +82,7 @@ def fixed_cells(region: Region) -> np.ndarray:
     return fixed
 
 
-def last_check(problem: Problem, outcome: list[Status | None], answers: Answers) -> tuple[Answers, np.ndarray]:
+def last_check(problem: Problem, answers: Answers) -> Answers:
     """The last check: final form again, every rule again, the model's own decision. At most n options for each row."""
     region, owners = problem.region, answers.owners
     rows = region.after(answers.rows, owners).final_form(answers.rows, np.arange(len(owners)))
@@ -93,12 +93,17 @@ def last_check(problem: Problem, outcome: list[Status | None], answers: Answers)
     order = order[good[order]]
     firsts = np.searchsorted(owners[order], owners[order], side="left")
     order = order[np.arange(len(order)) - firsts < problem.options]
-    kept = replace(answers, rows=rows).at(order)
+    figures = {"score_after": rounded_score(decided.score), **answers.figures}
+    kept = replace(answers, rows=rows, figures=figures).at(order)
     answered = set(kept.owners.tolist())
-    for i, status in enumerate(outcome):
-        if status is Status.FOUND and i not in answered:
-            outcome[i] = Status.OUT_OF_REACH
-    return kept, decided.score[order]
+    lost = [status is Status.FOUND and i not in answered for i, status in enumerate(answers.status)]
+    status = [Status.OUT_OF_REACH if gone else status for gone, status in zip(lost, answers.status, strict=True)]
+    return replace(kept, status=status)
+
+
+def rounded_score(score: np.ndarray) -> np.ndarray:
+    """Scores to six decimals: a model's last bits depend on how many rows it is asked about at once."""
+    return np.round(score, 6) + 0.0
 
 
 _IN_VAIN: Final = (Status.OUT_OF_REACH, Status.NO_CHANGE_FOUND, Status.SHELLS_SPENT, Status.BUDGET_SPENT)
