@@ -76,13 +76,16 @@ check: $(TORCH) ## all that `make test` leaves out, in at most an hour: what a r
 
 # Reads and writes outside of an array, and whatever C leaves undefined, end the run. Only gcc names its libasan so.
 SANITIZED := build/sanitized
-test-sanitized: $(DEV) ## the tests of the engine and of the guarded search, with every access to memory checked (gcc)
+ENGINE ?= --worlds 100
+test-sanitized: $(DEV) ## the engine, tested and attacked, with every access to memory checked (gcc; ENGINE="--worlds N")
 	@command -v gcc >/dev/null || { echo 'gcc is not installed, so the engine is not tested under a sanitizer.'; exit 0; }; set -ex; \
-	rm -rf $(SANITIZED); CC=gcc CFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=all' \
+	rm -rf $(SANITIZED); CC=gcc CFLAGS='-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all' \
 		$(BIN)/python -m build --outdir $(SANITIZED) .; \
 	$(PIP) --quiet --no-deps --target $(SANITIZED)/lib $(SANITIZED)/*.whl; \
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-		PYTHONPATH=$(SANITIZED)/lib $(BIN)/pytest -p no:faulthandler --capture=sys -m "not slow" tests/engine tests/methods/guarded
+	export LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONPATH=$(SANITIZED)/lib; \
+	$(BIN)/pytest -p no:faulthandler --capture=sys -m "not slow" tests/engine tests/methods/guarded tests/attack/test_engine.py; \
+	$(BIN)/python -m tests.attack.engine $(ENGINE)
 
 test-lowest: $(DEV) ## the fast tests with the lowest versions that pyproject.toml allows
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)

@@ -85,9 +85,9 @@ def test_what_the_engine_is_given_must_fit() -> None:
             region.settled(rows, wrong)
     with pytest.raises(ValueError, match="instead of rows"):
         region.settled(rows[:, 1:], owners)
-    with pytest.raises(ValueError, match="guides"):
+    with pytest.raises(ValueError, match="instead of 6 rows"):
         region.settled(rows, owners, rows[1:])
-    with pytest.raises(ValueError, match="factuals"):
+    with pytest.raises(ValueError, match="instead of 6 rows"):
         region.derived(rows, rows[1:])
 
 

@@ -32,11 +32,12 @@ def grid(step):
     return spacing, step, scale, step * scale
 
 
-def matrix(rows, Py_ssize_t columns):
-    """Rows as the engine takes them, (n, d)."""
-    given = np.ascontiguousarray(rows, dtype=np.float64)
-    if given.ndim != 2 or given.shape[1] != columns:
-        raise ValueError(f"an array of shape {given.shape} instead of rows with {columns} cells")
+def matrix(rows, Py_ssize_t columns, Py_ssize_t number=-1):
+    """Rows as the engine takes them, (n, d); with a number, so many."""
+    given = np.require(rows, dtype=np.float64, requirements="CA")
+    if given.ndim != 2 or given.shape[1] != columns or number not in (-1, len(given)):
+        wanted = "rows" if number < 0 else f"{number} rows"
+        raise ValueError(f"an array of shape {given.shape} instead of {wanted} with {columns} cells")
     return given
 
 

@@ -36,14 +36,12 @@ cdef class People:
     cdef readonly Score score
     cdef readonly Relations relations
     cdef Settings settings
-    cdef readonly Py_ssize_t columns, cells, most_starts
+    cdef readonly Py_ssize_t columns, cells, most_starts, places
     cdef const double[:, ::1] own, start, ranks, weights, low, high, crowd_ranks, grid, limits
     cdef const unsigned char[:, ::1] movable, together
     cdef const Py_ssize_t[::1] free, values, most
     cdef const unsigned char[::1] ordered
-    cdef double[::1] distances, spare, keys, room
-    cdef Py_ssize_t[::1] chosen, places
-    cdef unsigned char[::1] counted_cells
+    cdef double[::1] scratch
 
 
 cdef class Person:
@@ -84,7 +82,7 @@ cdef class Person:
     cdef double* start_cost
     cdef double* start_merit
     cdef Py_ssize_t* start_order
-    cdef Py_ssize_t started, most_starts
+    cdef Py_ssize_t started
     cdef double* near
     cdef double* known
     cdef double* facts

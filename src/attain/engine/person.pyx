@@ -66,11 +66,8 @@ cdef class People:
         self.columns, self.cells = self.price.columns, self.crowd.space.cells
         self.most_starts = 3 * self.settings.ranked + len(free) * (self.settings.ascents + 1) + 64
         # starts and columns are sorted in the same places as real rows
-        n = max(self.crowd.rows, self.known.rows, self.most_starts, self.columns)
-        self.distances, self.spare, self.keys = np.empty(n), np.empty(n), np.empty(n)
-        self.chosen, self.places = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
-        self.room = np.empty(self.settler.room)
-        self.counted_cells = np.ones(self.cells, dtype=np.uint8)
+        self.places = max(self.crowd.rows, self.known.rows, self.most_starts, self.columns)
+        self.scratch = np.empty(5 * self.places + self.settler.room + self.cells)
 
 
 cdef class Person:
@@ -87,14 +84,15 @@ cdef class Person:
         cdef Candidate* c
         self.people = people
         self.settler, self.price, self.score, self.space = people.settler, people.price, people.score, people.crowd.space
-        self.relations = people.relations
-        self.crowd, self.known_crowd, self.settings = people.crowd, people.known, people.settings
-        self.columns, self.cells, self.frees = d, cells, people.free.shape[0]
+        self.crowd, self.known_crowd, self.relations = people.crowd, people.known, people.relations
+        self.settings, self.columns, self.cells, self.frees = people.settings, d, cells, people.free.shape[0]
         self.free, self.values, self.ordered = &people.free[0], &people.values[0], &people.ordered[0]
-        self.distances, self.spare, self.keys = &people.distances[0], &people.spare[0], &people.keys[0]
-        self.chosen, self.places, self.room = &people.chosen[0], &people.places[0], &people.room[0]
-        self.counted_cells = &people.counted_cells[0]
-        self.most_starts = people.most_starts
+        self.distances = &people.scratch[0]
+        self.spare, self.keys = self.distances + people.places, self.distances + 2 * people.places
+        self.chosen = <Py_ssize_t*>(self.keys + people.places)
+        self.places = self.chosen + people.places
+        self.room = <double*>(self.places + people.places)
+        self.counted_cells = <unsigned char*>(self.room + people.settler.room)
         n = 2 * n  # a relaxation goes on with candidates and starts
         cdef Py_ssize_t pending = max(3 * ranked, grid, n * people.settings.at_once) + 64
         self.memory = []
@@ -107,8 +105,8 @@ cdef class Person:
             self.numbers(d), self.numbers(d), self.numbers(d), self.numbers(d)
         )
         self.order, self.slack = self.positions(ranked), self.numbers(ranked)
-        self.starts, self.start_order = self.numbers(self.most_starts * d), self.positions(self.most_starts)
-        self.start_cost, self.start_merit = self.numbers(self.most_starts), self.numbers(self.most_starts)
+        self.starts, self.start_order = self.numbers(people.most_starts * d), self.positions(people.most_starts)
+        self.start_cost, self.start_merit = self.numbers(people.most_starts), self.numbers(people.most_starts)
         self.near, self.near_rows, self.tried_near = self.numbers(near * cells), self.positions(near), self.numbers(near)
         self.known, self.known_rows = self.numbers(known * cells), self.positions(known)
         self.own_near, self.own_known = self.positions(near), self.positions(known)
@@ -341,7 +339,7 @@ cdef class Person:
         cdef Py_ssize_t d = self.columns, at, size = d * sizeof(double)
         if self.settler.breaks_law(row, self.owner, self.room):
             cost += UNLAWFUL
-        if self.found == self.settings.pool and cost >= self.pool_cost[self.found - 1]:
+        if self.found == self.settings.pool and not cost < self.pool_cost[self.found - 1]:
             return
         at = self.found
         while at > 0 and self.pool_cost[at - 1] >= cost:

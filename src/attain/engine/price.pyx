@@ -13,6 +13,8 @@ from libc.math cimport NAN, fabs, rint
 
 import numpy as np
 
+from attain.engine.cells import matrix
+
 cdef double EDGE = 0.05
 cdef double DIGITS = 1e10  # last bits must not decide between equals
 
@@ -43,7 +45,7 @@ cdef class Price:
     cdef double rank(self, Py_ssize_t column, double cell) noexcept nogil:
         """F of a cell; NaN where it has none."""
         cdef Py_ssize_t begin = self.first[column], low = begin, high = self.first[column + 1], middle, k
-        cdef double along, before, at, after
+        cdef double along, before, at
         if low == high or cell != cell:
             return NAN
         for k in range(self.first_code[column], self.first_code[column + 1]):
@@ -65,9 +67,8 @@ cdef class Price:
             return (before + at) / 2
         if low == self.first[column + 1]:
             return at
-        after = self.shares[k + 1]
         along = (cell - self.points[low - 1]) / (self.points[low] - self.points[low - 1])
-        return at + EDGE * (along * (after - at) - (1 - along) * (at - before))
+        return at + EDGE * (along * (self.shares[k + 1] - at) - (1 - along) * (at - before))
 
     cdef double shift(self, Py_ssize_t column, double own, double own_rank, double cell) noexcept nogil:
         """How far a cell moved, in [0, 1]."""
@@ -94,22 +95,24 @@ cdef class Price:
         changes[0] = number
         return rint((total + self.max_shift_weight * largest + self.change_weight * number) * DIGITS) / DIGITS
 
-    def ranks(self, const double[:, ::1] rows):
+    def ranks(self, rows):
         """F of each cell (n, d); NaN where there is none."""
+        cdef const double[:, ::1] cells = matrix(rows, self.columns)
         cdef Py_ssize_t i, j
-        result = np.empty((rows.shape[0], self.columns))
+        result = np.empty((cells.shape[0], self.columns))
         cdef double[:, ::1] into = result
-        for i in range(rows.shape[0]):
+        for i in range(cells.shape[0]):
             for j in range(self.columns):
-                into[i, j] = self.rank(j, rows[i, j])
+                into[i, j] = self.rank(j, cells[i, j])
         return result
 
-    def costs(self, const double[:, ::1] rows, const double[:, ::1] own, const double[:, ::1] weights):
+    def costs(self, rows, own, weights):
         """The cost (n,) of each row to its owner, whose cells and weights are given, (n, d) each."""
-        cdef const double[:, ::1] ranks = self.ranks(own)
-        cdef Py_ssize_t i, changes
-        result = np.empty(rows.shape[0])
+        cdef Py_ssize_t n = len(rows), i, changes
+        cdef const double[:, ::1] cells = matrix(rows, self.columns), ranks = self.ranks(own)
+        cdef const double[:, ::1] before = matrix(own, self.columns, n), each = matrix(weights, self.columns, n)
+        result = np.empty(n)
         cdef double[::1] into = result
-        for i in range(rows.shape[0]):
-            into[i] = self.cost(&rows[i, 0], &own[i, 0], &ranks[i, 0], &weights[i, 0], &changes)
+        for i in range(n):
+            into[i] = self.cost(&cells[i, 0], &before[i, 0], &ranks[i, 0], &each[i, 0], &changes)
         return result

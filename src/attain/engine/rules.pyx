@@ -279,11 +279,9 @@ cdef class Rules:
         """The rows with their computed columns computed again; with `rounds` on their grid."""
         result = matrix(rows, self.columns).copy()
         cdef double[:, ::1] cells = result
-        cdef const double[:, ::1] own = matrix(factuals, self.columns)
+        cdef const double[:, ::1] own = matrix(factuals, self.columns, len(cells))
         cdef double[::1] stack = np.empty(self.depth + 1)
         cdef Py_ssize_t i
-        if own.shape[0] != cells.shape[0]:
-            raise ValueError(f"{cells.shape[0]} rows of {own.shape[0]} factuals")
         with nogil:
             for i in range(cells.shape[0]):
                 self.compute(&cells[i, 0], &own[i, 0], rounds, &stack[0])

@@ -30,3 +30,4 @@ cdef class Score:
     cdef void along(
         self, const double* row, Py_ssize_t column, const double* values, Py_ssize_t n, double* leads
     ) noexcept nogil
+    cdef void few(self, const double* row, Py_ssize_t column, const double* values, int n, double* leads) noexcept nogil

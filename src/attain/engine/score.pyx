@@ -43,6 +43,8 @@ cdef class States:
         cdef const double[:] given = cells
         cdef int64_t[::1] result = np.empty(given.shape[0], dtype=np.int64)
         cdef Py_ssize_t i
+        if not 0 <= column < self.columns:
+            raise IndexError(f"there is no column {column} of {self.columns}")
         for i in range(given.shape[0]):
             result[i] = self.of(column, given[i])
         return np.asarray(result)
@@ -118,10 +120,19 @@ cdef class Score:
 
     cdef double lead(self, const double* row) noexcept nogil:
         """The lead of one row."""
-        return NAN
+        cdef double result
+        self.few(row, -1, NULL, 1, &result)
+        return result
 
     cdef void along(self, const double* row, Py_ssize_t column, const double* values, Py_ssize_t n, double* leads) noexcept nogil:
         """The leads of a row with the cell of one column replaced by each of n values, to the last bit."""
+        cdef Py_ssize_t start = 0
+        while start < n:
+            self.few(row, column, values + start, <int> min(n - start, <Py_ssize_t> MOST_VALUES), leads + start)
+            start += MOST_VALUES
+
+    cdef void few(self, const double* row, Py_ssize_t column, const double* values, int n, double* leads) noexcept nogil:
+        """The same for at most `MOST_VALUES` values; column −1 and one value give the lead of the row as it is."""
         pass
 
     def leads(self, rows):
@@ -137,7 +148,7 @@ cdef class Score:
     def leads_along(self, rows, Py_ssize_t column, values):
         """The leads of rows with the cell of one column replaced by each of m values, (n, m)."""
         cdef const double[:, ::1] given = matrix(rows, self.columns)
-        cdef const double[::1] cells = np.ascontiguousarray(values, dtype=np.float64)
+        cdef const double[::1] cells = np.require(values, dtype=np.float64, requirements="CA")
         cdef double[:, ::1] result = np.empty((given.shape[0], cells.shape[0]))
         cdef Py_ssize_t i
         if not 0 <= column < self.columns:
@@ -169,20 +180,12 @@ cdef class SumScore(Score):
         self.sums, self.scale, self.least, self.target, self.weight = sums, scale, least, target, weight
         self.columns = sums.states.columns
 
-    cdef double lead(self, const double* row) noexcept nogil:
-        cdef double[MOST_SUMS] sums
-        self.sums.along(row, -1, NULL, 1, sums)
-        return self.of_sums(sums, 1)
-
-    cdef void along(self, const double* row, Py_ssize_t column, const double* values, Py_ssize_t n, double* leads) noexcept nogil:
+    cdef void few(self, const double* row, Py_ssize_t column, const double* values, int n, double* leads) noexcept nogil:
         cdef double[MOST_SUMS * MOST_VALUES] sums
-        cdef Py_ssize_t start = 0, i, size
-        while start < n:
-            size = min(n - start, <Py_ssize_t> MOST_VALUES)
-            self.sums.along(row, column, values + start, <int> size, sums)
-            for i in range(size):
-                leads[start + i] = self.of_sums(sums + i, size)
-            start += size
+        cdef int i
+        self.sums.along(row, column, values, n, sums)
+        for i in range(n):
+            leads[i] = self.of_sums(sums + i, n)
 
     cdef double of_sums(self, const double* sums, Py_ssize_t apart) noexcept nogil:
         """The lead from sums that lie so far apart."""
@@ -217,24 +220,14 @@ cdef class LeastScore(Score):
             raise ValueError(f"one score has {one.columns} columns, the other {other.columns}")
         self.one, self.other, self.columns = one, other, one.columns
 
-    cdef double lead(self, const double* row) noexcept nogil:
-        return lesser(self.one.lead(row), self.other.lead(row))
-
-    cdef void along(self, const double* row, Py_ssize_t column, const double* values, Py_ssize_t n, double* leads) noexcept nogil:
+    cdef void few(self, const double* row, Py_ssize_t column, const double* values, int n, double* leads) noexcept nogil:
         cdef double[MOST_VALUES] others
-        cdef Py_ssize_t start = 0, i, size
-        self.one.along(row, column, values, n, leads)
-        while start < n:
-            size = min(n - start, <Py_ssize_t> MOST_VALUES)
-            self.other.along(row, column, values + start, size, others)
-            for i in range(size):
-                leads[start + i] = lesser(leads[start + i], others[i])
-            start += size
-
-
-cdef inline double lesser(double a, double b) noexcept nogil:
-    """The lesser of two leads; NaN where either is."""
-    return a if a != a or a < b else b
+        cdef int i
+        self.one.few(row, column, values, n, leads)
+        self.other.few(row, column, values, n, others)
+        for i in range(n):
+            if leads[i] == leads[i] and not leads[i] < others[i]:  # NaN where either is
+                leads[i] = others[i]
 
 
 cdef double exponential(double x) noexcept nogil:

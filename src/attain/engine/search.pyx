@@ -11,6 +11,8 @@ from libc.string cimport memcpy, memmove
 
 import numpy as np
 
+from attain.engine.cells import matrix
+
 from attain.engine.moves cimport ATTRACT, DONE, PAIR, WALK, Moves
 from attain.engine.person cimport Candidate, People
 from attain.engine.starts cimport add_start, ascend, fewer, price_grid, pull, rank_real_rows, sort_by, transplant
@@ -24,10 +26,13 @@ cdef Py_ssize_t MEASURED = 64
 cdef class Search(Moves):
     """The search of one person of a batch."""
 
-    def begin_with(self, Py_ssize_t owner, Py_ssize_t budget, const double[:, ::1] further):
-        """Begins the search of one person; `further` rows are asked about as starts, too."""
+    def begin_with(self, Py_ssize_t owner, Py_ssize_t budget, given):
+        """Begins the search of one person; `given` rows are asked about as starts, too."""
         cdef People people = self.people
+        cdef const double[:, ::1] further = matrix(given, self.columns)
         cdef Py_ssize_t i
+        if not 0 <= owner < people.own.shape[0]:
+            raise IndexError(f"there is no person {owner} of {people.own.shape[0]}")
         self.owner, self.budget, self.most = owner, budget, people.most[owner]
         self.own, self.start = &people.own[owner, 0], &people.start[owner, 0]
         self.ranks, self.weights = &people.ranks[owner, 0], &people.weights[owner, 0]
@@ -66,18 +71,15 @@ cdef class Search(Moves):
 
     def ask(self):
         """The next rows to ask about, (n, d); none at the end."""
-        cdef Py_ssize_t n, d = self.columns
         with nogil:
-            n = self.next_rows()
-        rows = np.empty((n, d))
-        cdef double[:, ::1] into = rows
-        if n:
-            memcpy(&into[0, 0], self.pending, n * d * sizeof(double))
-        return rows
+            self.next_rows()
+        return self.copied(self.pending, self.asking)
 
     def tell(self, const unsigned char[::1] met, const double[::1] scores):
         """Which of the rows flip the decision, and their scores, (n,) each."""
         cdef Py_ssize_t i
+        if not met.shape[0] == scores.shape[0] == self.asking:
+            raise ValueError(f"{met.shape[0]} decisions and {scores.shape[0]} scores of {self.asking} rows")
         for i in range(self.asking):
             self.decided[i] = met[i]
         self.asked += self.asking
@@ -86,12 +88,14 @@ cdef class Search(Moves):
 
     def answers(self):
         """What passes, the cheapest first: rows (n, d)."""
-        cdef Py_ssize_t d = self.columns
-        rows = np.empty((self.found, d))
-        cdef double[:, ::1] into = rows
-        if self.found:
-            memcpy(&into[0, 0], self.pool, self.found * d * sizeof(double))
-        return rows
+        return self.copied(self.pool, self.found)
+
+    cdef copied(self, const double* rows, Py_ssize_t n):
+        result = np.empty((n, self.columns))
+        cdef double[:, ::1] into = result
+        if n:
+            memcpy(&into[0, 0], rows, n * self.columns * sizeof(double))
+        return result
 
     cdef Py_ssize_t next_rows(self) noexcept nogil:
         """Puts the next rows into `pending`, and says how many they are."""

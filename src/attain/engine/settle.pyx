@@ -299,14 +299,12 @@ cdef class Settler:
         """The final form of rows, and which are admitted, (n,)."""
         result = matrix(rows, self.columns).copy()
         cdef double[:, ::1] cells = result
-        cdef const double[:, ::1] models = None if guides is None else matrix(guides, self.columns)
+        cdef const double[:, ::1] models = None if guides is None else matrix(guides, self.columns, len(cells))
         cdef const Py_ssize_t[::1] who = self._checked(owners, rows)
         cdef unsigned char[::1] admitted = np.empty(len(rows), dtype=np.uint8)
         cdef double[::1] room = np.empty(self.room + 1)
         cdef const double* guide = NULL
         cdef Py_ssize_t i
-        if models is not None and models.shape[0] != cells.shape[0]:
-            raise ValueError(f"{models.shape[0]} guides of {cells.shape[0]} rows")
         with nogil:
             for i in range(cells.shape[0]):
                 if models is not None:

@@ -235,7 +235,7 @@ cdef void ascend(Person p, const double* row, Py_ssize_t steps) noexcept nogil:
 cdef void add_start(Person p, const double* row) noexcept nogil:
     """Keeps a row that flips the decision."""
     cdef Py_ssize_t changes, d = p.columns
-    if p.started < p.most_starts:
+    if p.started < p.people.most_starts:
         memcpy(p.starts + p.started * d, row, d * sizeof(double))
         p.start_cost[p.started] = p.price.cost(row, p.own, p.ranks, p.weights, &changes)
         p.started += 1

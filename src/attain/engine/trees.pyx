@@ -247,7 +247,7 @@ cdef class TreeSums(Sums):
         """
         cdef const double[:, ::1] own = matrix(rows, self.states.columns)
         cdef const double[:, ::1] theirs = matrix(others, self.states.columns)
-        cdef const double[:, ::1] table = weights
+        cdef const double[:, ::1] table = matrix(weights, len(weights))
         cdef double[:, :, ::1] result = np.zeros((own.shape[0], theirs.shape[0], own.shape[1]))
         cdef uint8_t[::1] passed = np.zeros(own.shape[1], dtype=np.uint8)
         cdef Py_ssize_t i, k, tree
@@ -261,21 +261,25 @@ cdef class TreeSums(Sums):
         return np.asarray(result)
 
     cdef Both shared(self, Pair* pair, int64_t at, int a, int b) noexcept nogil:
-        """Gives columns what the leaves below a node add to them; returns that of one column on either side so far."""
+        """Gives columns what the leaves below a node add to them; returns that of one column on either side so far.
+
+        It calls itself only where a column parts the two for the first time: no tree is too deep for it.
+        """
         cdef const Node* node = &self.node[at]
         cdef Both one, other
         cdef int64_t own, theirs
         cdef uint8_t* passed
-        if node.column < 0:
+        while node.column >= 0:
+            own, theirs = self.below(pair.own, at, node), self.below(pair.other, at, node)
+            passed = &pair.passed[node.column]
+            if own != theirs and passed[0] == 0:
+                break
+            at = theirs if passed[0] == ONLY_OTHER else own
+            node = &self.node[at]
+        else:
             one.own = self.leaves[node.child, 0] * pair.weights[a * pair.apart + b]
             one.other = self.leaves[node.child, 0] * pair.weights[b * pair.apart + a]
             return one
-        own, theirs = self.below(pair.own, at, node), self.below(pair.other, at, node)
-        passed = &pair.passed[node.column]
-        if own == theirs or passed[0] == ONLY_OWN:
-            return self.shared(pair, own, a, b)
-        if passed[0] == ONLY_OTHER:
-            return self.shared(pair, theirs, a, b)
         passed[0] = ONLY_OWN
         one = self.shared(pair, own, a + 1, b)
         passed[0] = ONLY_OTHER

@@ -22,11 +22,14 @@ from attain.engine.cells import matrix
 from libc.math cimport log, sqrt
 from libc.string cimport memcpy
 
+from attain.engine.cells cimport within
+
 cdef Py_ssize_t NUMBER = -1, ANY_NUMBER = -2  # the state of a relation about a rank, and about being a number at all
 cdef Py_ssize_t FIRST_ORDER = -3  # of an order with column 0; one less for each further column
 cdef double BROKEN = 10.0  # how far off a broken order is at least
 cdef double MOST = 1e3  # the most that one relation counts, as a multiple of its limit
 cdef double TOLERANCE = 1e-9
+cdef double FARTHEST = 1e100  # the largest cell of a point, so that all distances are finite
 
 
 cdef class Space:
@@ -70,7 +73,9 @@ cdef class Space:
         for i in range(self.scaled.shape[0]):
             k = self.scaled[i]
             cell = row[k]
-            point[self.states + i] = (cell - self.mean[i]) / self.scale[i] if cell == cell else 0.0
+            cell = (cell - self.mean[i]) / self.scale[i]
+            point[self.states + i] = within(cell, -FARTHEST, FARTHEST) if cell == cell else 0.0
+            cell = row[k]
             for k in range(self.first_code[k], self.first_code[k + 1]):
                 if cell == self.codes[k]:
                     point[self.states + i] = 0.0
@@ -78,14 +83,15 @@ cdef class Space:
             missing += row[self.complete[i]] != row[self.complete[i]]
         point[self.cells - 1] = sqrt(missing)
 
-    def points(self, const double[:, ::1] rows):
+    def points(self, rows):
         """The points (n, cells) of rows (n, d)."""
-        result = np.empty((rows.shape[0], self.cells))
+        cdef const double[:, ::1] given = matrix(rows, self.columns)
+        result = np.empty((given.shape[0], self.cells))
         cdef double[:, ::1] into = result
         cdef Py_ssize_t i
         with nogil:
-            for i in range(rows.shape[0]):
-                self.place(&rows[i, 0], &into[i, 0])
+            for i in range(given.shape[0]):
+                self.place(&given[i, 0], &into[i, 0])
         return result
 
 

@@ -324,7 +324,7 @@ class GuardedSearch:
         # a limit of −∞, which nothing passes, is 0 for the engine
         return [max(limit, 0.0) for limit in (*limits.factors, limits.distance, self.relations.limit(rate))]
 
-    def _people(self, problem: Problem, score: Score | None, only_back: bool) -> People:
+    def _people(self, problem: Problem, score: Score | None, only_back: bool = False) -> People:
         region, schema, settings = problem.region, problem.region.schema, self.settings
         table = np.array([self._limits(float(rate)) for rate in np.geomspace(*self.rates, settings.relaxations)])
         if len(self.relations):
