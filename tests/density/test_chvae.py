@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from attain.core.errors import AttainError, DataError
 from attain.datasets import make_blobs, make_moons
-from attain.density import CHVAE, CVAE, VAE, Codes
+from attain.density import CHVAE, VAE, Codes
 from attain.schema import Feature, Schema
-from attain.testing.autoencoder import check_autoencoder
 
 BLOBS = np.array([[-5.0, 9.0], [0.0, 4.5], [6.0, 1.0]])
 BLOBS_LOG_DENSITY = -(np.log(2 * np.pi * np.e) + np.log(3))
@@ -45,20 +43,6 @@ def test_the_bound_rises_with_the_samples(blobs: Any) -> None:
     assert bounds[0] < bounds[2] + 0.01
     assert bounds[1] < bounds[2] + 0.01
     assert max(model.history["validation"]) < bounds[2] + 0.1
-
-
-def test_a_row_alone_has_the_bits_it_has_among_thousands(blobs: Any) -> None:
-    data, model = blobs
-    many = pd.concat([data.X, data.X.iloc[:2000] + 0.5], ignore_index=True)
-    codes, bound = model.encode(many), model.log_density(many, 5)
-    rebuilt = model.decode_rows(codes, many)
-    for row in (0, 1, 2047, 3001, 4999):
-        alone = many.iloc[[row]]
-        own = model.encode(alone)
-        assert own.z.tobytes() == codes.z[[row]].tobytes()
-        assert own.context.tobytes() == codes.context[[row]].tobytes()
-        assert model.decode_rows(own, alone).tobytes() == rebuilt[[row]].tobytes()
-        assert model.log_density(alone, 5).tobytes() == bound[[row]].tobytes()
 
 
 def test_history_has_one_entry_per_epoch_and_units_are_active(blobs: Any) -> None:
@@ -170,38 +154,12 @@ def test_the_density_depends_on_the_immutable_features(fitted: CHVAE) -> None:
     assert not np.allclose(fitted.decode(codes)[:, 6], fitted.decode(Codes(codes.z, older))[:, 6])
 
 
-def test_same_seed_same_bytes_and_another_seed_others(fitted: CHVAE) -> None:
-    frame = mixed()
-    again, other = (CHVAE(MIXED, components=2, random_state=seed, **SMALL).fit(frame) for seed in (0, 1))
-    first = fitted
-    weights = [
-        b"".join(m.network_.weights[name].tobytes() for name in sorted(m.network_.weights))
-        for m in (first, again, other)
-    ]
-    assert weights[0] == weights[1]
-    assert weights[0] != weights[2]
-    assert first.sample(frame, 2).tobytes() == again.sample(frame, 2).tobytes()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [CHVAE, CVAE, VAE])
-def test_autoencoder_keeps_its_contract(kind: Any) -> None:
-    check_autoencoder(lambda schema: kind(schema, latent_dim=2, hidden=0, epochs=3, batch_size=64, verbose=False))
-
-
 def test_the_plain_autoencoder_does_not_look_at_immutable_features() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame({"age": generator.integers(20, 70, 200), "x": generator.normal(size=200)})
     model = VAE(Schema((Feature("age", "count", immutable=True), Feature("x", "real"))), **SMALL).fit(frame)
     changed = frame.assign(age=33)
     assert np.array_equal(model.log_density(frame, 5), model.log_density(changed, 5))
-
-
-def test_parameters_are_stored_and_cloned() -> None:
-    model = CHVAE(MIXED, latent_dim=4, hidden=(8, 8), random_state=3)
-    again = clone(model)
-    assert again.get_params() == model.get_params()
-    assert not hasattr(again, "network_")
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ from attain.methods import CCHVAE
 from attain.schema import Feature, Schema
 from attain.testing import check_autoencoder
 
-MEMBERS = ("AAE", "BetaVAE", "CVAE", "HIVAE", "VAE", "VAEAC", "WAE")
+MEMBERS = ("AAE", "BetaVAE", "CHVAE", "CVAE", "HIVAE", "VAE", "VAEAC", "WAE")
 SCHEMA = Schema((Feature("x", "real"), Feature("y", "real"), Feature("group", "categorical", levels=("a", "b"))))
 
 

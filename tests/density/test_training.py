@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -103,13 +102,6 @@ def test_early_stopping_keeps_the_best_weights(start: tuple[Mixture, np.ndarray]
     key, _ = jax.random.split(jax.random.key(0))
     again, _ = model.validate(trained.weights, jnp.asarray(validation), key)
     assert float(again) == pytest.approx(max(trained.history["validation"]), abs=1e-5)
-
-
-def test_progress_is_reported_every_epoch(start: tuple[Mixture, np.ndarray]) -> None:
-    model, rows = start
-    seen: list[tuple[int, int, float]] = []
-    train(model, rows, rows, PLAN, seed=0, progress=lambda *news: seen.append(news))
-    assert [news[:2] for news in seen] == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_the_relaxation_really_anneals() -> None:
@@ -235,9 +227,3 @@ def test_any_loss_can_be_trained() -> None:
     trained = training.train(jnp.zeros(3), loss, validate, rows, rows, plan, seed=0)
     assert np.allclose(trained.weights, truth, atol=1e-3)
     assert set(trained.history) == {"squared_error", "validation"}
-
-
-def test_the_model_is_a_pytree_without_hidden_state(start: tuple[Mixture, np.ndarray]) -> None:
-    model, _ = start
-    leaves, structure = jax.tree.flatten(model)
-    assert eqx.tree_equal(jax.tree.unflatten(structure, leaves), model)

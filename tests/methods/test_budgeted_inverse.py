@@ -193,16 +193,6 @@ def test_other_states_are_tried_where_numbers_do_not_suffice():
     assert set(poor.explain(model, people, target=1).statuses) == {Status.OUT_OF_REACH}
 
 
-def test_the_gaussian_kernel_is_taken():
-    X, y = frame()
-    model = make_pipeline(MinMaxScaler(), SVC()).fit(X, y)
-    people = X[model.predict(X) == 0].iloc[:20]
-    result = BudgetedInverseClassification(SCHEMA, figures=False).fit(X, y).explain(model, people, target=1)
-    assert result.found.all()
-    assert (model.predict(result.frame.astype(X.dtypes)) == 1).all()
-    assert (result.person_figures["rows_scored"] < 100).all()
-
-
 def test_a_model_without_a_slope_is_refused_and_another_method_named():
     X, y = frame()
     with pytest.raises(ModelError, match="HillClimbingLocalSearch"):

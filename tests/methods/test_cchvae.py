@@ -51,25 +51,6 @@ def test_growing_spheres_goes_to_the_empty_corner_and_cchvae_does_not(blobs, fit
     assert latent.figures["outlier"].mean() < 0.05
 
 
-def test_answers_land_on_two_of_the_three_clusters(blobs, fitted):
-    data, refused = blobs
-    answers = fitted.explain(accept, refused, target=1).frame.to_numpy()
-    centres = np.array([data.X[data.extras["cluster"] == c].mean() for c in range(3)])
-    nearest = ((answers[:, None, :] - centres) ** 2).sum(axis=2).argmin(axis=1)
-    lowest = centres[:, 1].argmin()
-    assert (nearest != lowest).all()
-
-
-@pytest.mark.parametrize("norm", [1, 2, math.inf])
-@pytest.mark.parametrize("radius", ["uniform", "volume"])
-def test_every_norm_and_radius_finds_answers(blobs, fitted, norm, radius):
-    data, refused = blobs
-    explainer = CCHVAE(data.schema, autoencoder=fitted.autoencoder_, norm=norm, radius=radius)
-    result = explainer.fit(data.X, data.y).explain(accept, refused.iloc[:40], target=1)
-    assert result.found.all()
-    assert (result.figures["latent_distance"] >= 0).all()
-
-
 def test_a_finer_search_never_ends_farther_away_by_more_than_a_shell(blobs, fitted):
     data, refused = blobs
     coarse = CCHVAE(data.schema, autoencoder=fitted.autoencoder_, step=1.0, figures=False).fit(data.X)
@@ -112,14 +93,6 @@ def test_a_code_outside_the_box_is_searched_and_flagged(blobs, fitted):
     assert result.statuses[0] in (Status.FOUND, Status.OUT_OF_REACH)
     inside = fitted.explain(accept, data.X[accept(data.X) == 0].iloc[:20], target=1)
     assert (inside.figures["code_outside_box"] == 0).all()
-
-
-def test_nothing_immutable_and_everything_immutable_are_both_defined(blobs):
-    data, _ = blobs
-    assert not data.schema.immutable
-    frozen = data.schema.change(["x1", "x2"], immutable=True)
-    with pytest.raises(AttainError, match="no feature is free"):
-        CCHVAE(frozen).fit(data.X)
 
 
 def test_conditions_are_kept_and_matter(blobs):
@@ -219,22 +192,6 @@ def test_every_norm_is_searched(credit):
     assert mean[0] < mean[1] < mean[2]
 
 
-def test_several_options_are_found(credit):
-    schema, frame, model, autoencoder = credit
-    explainer = CCHVAE(schema, autoencoder=autoencoder, figures=False).fit(frame)
-    result = explainer.explain(model, refused(credit, 10), target=True, n=3)
-    assert (np.bincount(result.owners) == 3).all()
-
-
-def test_nobody_is_answered_where_nothing_flips(credit):
-    schema, frame, _, autoencoder = credit
-    explainer = CCHVAE(schema, autoencoder=autoencoder, figures=False).fit(frame)
-    never = Model(lambda frame: np.zeros(len(frame), dtype=int), classes=[0, 1])
-    for number in (1, 3):
-        result = explainer.explain(never, frame.iloc[:number], target=1, n=number)
-        assert set(result.statuses) == {Status.OUT_OF_REACH}
-
-
 @pytest.mark.parametrize("component", ["frozen", "argmax", "sampled", "all"])
 def test_the_component_follows_the_rule(blobs, fitted, component):
     data, refused = blobs
@@ -259,16 +216,7 @@ def test_a_sampled_component_is_as_frequent_as_it_is_probable():
     assert np.allclose(np.bincount(drawn) / len(z), [0.2, 0.5, 0.3], atol=0.015)
 
 
-def test_wrong_parameters_are_answered_in_words(blobs):
+def test_another_norm_is_refused(blobs):
     data, _ = blobs
-    for wrong, words in (
-        ({"norm": 3}, "norm must be"),
-        ({"radius": "cubic"}, "radius must be"),
-        ({"component": "any"}, "component must be"),
-        ({"stop": "never"}, "stop must be"),
-        ({"step": 0}, "step must be a number > 0, got 0"),
-        ({"samples": 0}, "samples must be an integer ≥ 1, got 0"),
-        ({"max_shells": 0}, "max_shells must be"),
-    ):
-        with pytest.raises(AttainError, match=words):
-            CCHVAE(data.schema, **wrong).fit(data.X)
+    with pytest.raises(AttainError, match="norm must be"):
+        CCHVAE(data.schema, norm=3).fit(data.X)

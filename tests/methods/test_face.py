@@ -11,7 +11,6 @@ from attain.core.errors import AttainError, ModelError
 from attain.methods import FACE, GrowingSpheres
 from attain.methods.face import GaussianDensity, RowGraph, admissible_rows
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.status import Status
 from attain.schema import Feature, Schema
 from attain.tables import Table
 from attain.testing import people
@@ -194,17 +193,6 @@ def test_rows_a_person_could_become_are_those_the_rules_allow_cell_by_cell():
     allowed = admissible_rows(region, rows, np.ones(4), 2.0)
     assert allowed[0].tolist() == [True, False, False, False, False, False]
     assert allowed[1].tolist() == [True, False, False, True, True, True]
-
-
-def test_nobody_within_reach_is_a_status_and_wrong_settings_are_refused_in_words():
-    X = plane(50)
-    fitted = FACE(PLANE, figures=False).fit(X)
-    nobody = fitted.explain(lambda frame: (frame["x"].to_numpy() > 99).astype(int), X.iloc[:3], target=0)
-    assert set(nobody.statuses) == {Status.ALREADY_DESIRED}
-    with pytest.raises(AttainError, match="density must be one of 'kde', 'knn', got 'flat'"):
-        FACE(PLANE, density="flat").fit(X)
-    with pytest.raises(AttainError, match=r"least_density must be a number ≥ 0 and < 1, got 1\.5"):
-        FACE(PLANE, least_density=1.5).fit(X)
 
 
 def test_a_graph_of_some_of_the_people_depends_on_the_seed_alone():

@@ -399,44 +399,22 @@ def in_json(member: str, change: Callable[[dict[str, Any]], object]) -> Callable
 STATE_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "unknown key": lambda s: s.update(extra=1),
     "missing key": lambda s: s.pop("labels"),
-    "unknown class": lambda s: s.update({"class": "os.system"}),
     "an autoencoder as explainer": lambda s: s.update({"class": "CHVAE"}),
     "abstract class": lambda s: s.update({"class": "Explainer"}),
-    "another class": lambda s: s.update({"class": "Wachter"}),
-    "class of another type": lambda s: s.update({"class": ["GrowingSpheres"]}),
     "unknown parameter": lambda s: s["parameters"].update(extra=1),
-    "missing parameter": lambda s: s["parameters"].pop("samples"),
-    "schema as parameter": lambda s: s["parameters"].update(schema=None),
     "parameter of another type": lambda s: s["parameters"].update(budget="many"),
     "parameter out of range": lambda s: s["parameters"].update(samples=-5),
     "parameter of unknown kind": lambda s: s["parameters"].update(samples={"call": "os.system"}),
-    "parameter of two kinds": lambda s: s["parameters"].update(samples={"float": "1", "tuple": []}),
     "parameter with a function": lambda s: s["parameters"].update(samples={"estimator": ["row_product", {}]}),
     "unknown autoencoder": lambda s: s["parameters"].update(samples={"estimator": ["os.system", {}]}),
-    "autoencoder without a name": lambda s: s["parameters"].update(samples={"estimator": []}),
-    "autoencoder with a number for a name": lambda s: s["parameters"].update(samples={"estimator": [7, {}]}),
     "autoencoder with unknown keys": lambda s: s["parameters"].update(samples={"estimator": ["CHVAE", {"x": 1}]}),
-    "parameters as a list": lambda s: s.update(parameters=[]),
-    "deep parameter": lambda s: s["parameters"].update(samples=_deep(300)),
     "unknown library": lambda s: s.update(library="os"),
     "unknown column": lambda s: s["columns"].append("extra"),
     "column twice": lambda s: s["columns"].__setitem__(0, s["columns"][1]),
-    "column of another type": lambda s: s["columns"].__setitem__(0, 7),
-    "missing dtype": lambda s: s["dtypes"].popitem(),
     "unknown dtype": lambda s: s["dtypes"].update(age="int7"),
-    "unknown dtype key": lambda s: s["dtypes"].update(extra="int64"),
-    "polars function for a dtype": lambda s: s.update(library="polars", dtypes=dict.fromkeys(s["columns"], "Config")),
-    "pyarrow rubbish for a dtype": lambda s: s.update(library="pyarrow", dtypes=dict.fromkeys(s["columns"], "AAAA")),
     "labels too few": lambda s: s["labels"].pop(),
-    "labels of another type": lambda s: s.update(labels="granted"),
-    "labels that are lists": lambda s: s.update(labels=[[1]] * len(s["labels"])),
     "something learned": lambda s: s["learned"].update(extra=1),
-    "learned as a list": lambda s: s.update(learned=[]),
 }
-
-
-def _deep(levels: int) -> Any:
-    return {"tuple": [_deep(levels - 1)]} if levels else 1
 
 
 MANIFEST_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -444,9 +422,7 @@ MANIFEST_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "missing key": lambda m: m.pop("rows"),
     "another format": lambda m: m.update(format="attain-explainer-9"),
     "another explainer": lambda m: m.update(explainer="Wachter"),
-    "rows of another type": lambda m: m.update(rows="many"),
     "another number of rows": lambda m: m.update(rows=7),
-    "a reference of another type": lambda m: m.update(reference=True),
 }
 
 
@@ -494,16 +470,11 @@ TABLE_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
     "unknown array": lambda a: a.update(extra=np.zeros(3)),
     "something learned": lambda a: a.update({"learned.extra": np.zeros(3)}),
     "single precision": lambda a: a.update(table=a["table"].astype(np.float32)),
-    "whole numbers": lambda a: a.update(table=np.nan_to_num(a["table"]).astype(np.int64)),
     "a column less": lambda a: a.update(table=a["table"][:, 1:]),
     "a row less": lambda a: a.update(table=a["table"][1:]),
-    "no rows": lambda a: a.update(table=a["table"][:0]),
     "one dimension": lambda a: a.update(table=a["table"][:, 0]),
-    "three dimensions": lambda a: a.update(table=a["table"][None]),
     "infinite": lambda a: a["table"].__setitem__((0, 2), np.inf),
-    "a level below": lambda a: a["table"].__setitem__((0, 1), -1),
     "a level beyond": lambda a: a["table"].__setitem__((0, 1), 99),
-    "between levels": lambda a: a["table"].__setitem__((0, 1), 0.5),
 }
 
 
@@ -512,13 +483,8 @@ LEARNED_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "missing key": lambda s: s["learned"].pop("autoencoder"),
     "unknown key inside": lambda s: s["learned"]["autoencoder"].update(extra=1),
     "missing key inside": lambda s: s["learned"]["autoencoder"].pop("history"),
-    "unknown key deep inside": lambda s: s["learned"]["autoencoder"]["history"].update(extra=[1.0]),
     "another size": lambda s: s["learned"]["autoencoder"].update(latent_dim=3),
-    "a size of another type": lambda s: s["learned"]["autoencoder"].update(latent_dim="two"),
-    "a negative size": lambda s: s["learned"]["autoencoder"].update(hidden=[-8]),
     "a gigantic size": lambda s: s["learned"]["autoencoder"].update(hidden=[10**12]),
-    "a gigantic latent space": lambda s: s["learned"]["autoencoder"].update(latent_dim=10**12),
-    "gigantically many components": lambda s: s["learned"]["autoencoder"].update(components=10**12),
     "gigantically many layers": lambda s: s["learned"]["autoencoder"].update(hidden=[8] * 10**6),
 }
 
@@ -526,14 +492,12 @@ LEARNED_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 WEIGHT_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
     "gone": lambda a: a.pop("learned.network.from_latent"),
     "a constant gone": lambda a: a.pop("learned.columns.0000"),
-    "one more": lambda a: a.update({"learned.network.extra": np.zeros(1, np.float32)}),
     "unknown": lambda a: a.update({"learned.extra": np.zeros(1, np.float32)}),
     "another shape": lambda a: a.update({"learned.network.from_latent": a["learned.network.from_latent"][:, :-1]}),
     "another type": lambda a: a.update(
         {"learned.network.from_latent": a["learned.network.from_latent"].astype(np.float64)}
     ),
     "another box": lambda a: a.update({"learned.box.low": np.zeros(7)}),
-    "a box of another type": lambda a: a.update({"learned.box.low": a["learned.box.low"].astype(np.float32)}),
     "other units": lambda a: a.update({"learned.active": np.ones(9, dtype=bool)}),
 }
 

@@ -195,6 +195,7 @@ def explained(seed: int, method: type) -> str:
         result = explainer.fit(made.X, made.y).explain(classifier, X, target="yes", timeout=20, **settings)
     except AttainError as error:
         return type(error).__name__
+    assert not result.failures, f"searches ended with {result.failures}"
     predict = getattr(getattr(classifier, "model", classifier), "predict", classifier)
     options = result.options
     for position in range(len(options)):
