@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
 from attain.core.errors import DataError
 from attain.core.text import points
-from attain.results.text import comparison, description, overview, paragraphs, people_table, summary
+from attain.results.text import description, overview, paragraphs, people_table, summary
 from tests.results.handmade import result_of, reviewed
 
 
@@ -155,12 +155,3 @@ def test_descriptions_fit_narrow_and_wide_windows(width: int) -> None:
         assert all(cell_len(line) <= width for line in text.splitlines())
         assert "\x1b" not in text
         assert text.count("Option ") == (made.owners == i).sum()
-
-
-@pytest.mark.parametrize("width", [30, 60, 130])
-def test_methods_stand_side_by_side(width: int) -> None:
-    made = result()
-    text = comparison({"one": made, "another": made}, width=width)
-    assert all(cell_len(line) <= width for line in text.splitlines())
-    row = next(line for line in text.splitlines() if line.startswith("answered"))
-    assert row.split() == ["answered", *[str(made.found.sum()), "of", "6"] * 2]

@@ -483,7 +483,7 @@ def inspect() -> None:
     option("--out", "FILE", "Output file.", default="attain-demo.csv"),
 )
 def demo() -> None:
-    """Explain refused loan applications of the embedded German credit data, with three methods.
+    """Explain refused loan applications of the embedded German credit data.
 
     Example:
       attain demo --people 50 --seed 1

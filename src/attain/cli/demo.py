@@ -16,9 +16,9 @@ from attain.cli.layer import Given
 from attain.cli.terminal import say, say_summary, width
 from attain.core.files import check_writable
 from attain.datasets import Dataset, load_german
-from attain.methods import GrowingSpheres, Guarded, NearestUnlike
+from attain.methods import Guarded
 from attain.results.sentences import person_sentences
-from attain.results.text import LEGEND, comparison, description, summary
+from attain.results.text import LEGEND, description, summary
 
 _SHOWN = 3
 """How many people's changes are printed."""
@@ -66,15 +66,8 @@ def demo(given: Given) -> None:
     )
     say()
     started = time.perf_counter()
-    kinds = {"Guarded": Guarded, "Nearest Unlike": NearestUnlike, "Growing Spheres": GrowingSpheres}
-    results = {
-        name: kind(data.schema, random_state=given.seed)
-        .fit(case.train, case.y_train)
-        .explain(case.model, people, target=data.desired)
-        for name, kind in kinds.items()
-    }
-    first, *others = results
-    result = results[first]
+    explainer = Guarded(data.schema, random_state=given.seed).fit(case.train, case.y_train)
+    result = explainer.explain(case.model, people, target=data.desired)
     shown = result.found.nonzero()[0][:_SHOWN].tolist()
     print("\n\n".join(description(result, i, width()) for i in shown))
     say(f"\n{LEGEND}")
@@ -82,7 +75,6 @@ def demo(given: Given) -> None:
         say(f"\nIn words: {person_sentences(result)[shown[0]]}")
     say()
     say_summary(summary(result))
-    say(f"\n{first} beside {' and '.join(others)}:")
-    print(comparison(results, width()))
+    say("\n`attain compare --demo` puts other methods beside this one.")
     result.to_csv(given.out)
     say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {given.out}")

@@ -81,19 +81,15 @@ def option_sentence(option: Option) -> str:
         leading, followers = followers, []
     named, unsaid = _few(leading)
     brought, others = _few(derived)
-    also, also_unsaid = _few([change for change in chosen if change.only_typical])
     needed = actions(named) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
     going = _names(followers)
-    aim = "stay typical" if option.verdict is Verdict.TYPICAL else "be less unusual"
-    longer = f", which takes about {ENGLISH.duration(option.months)}" if option.months > option.months_needed else ""
-    more = f", with {_more(also_unsaid).lower()}" if also_unsaid else ""
     parts = [
         f"For {option.request}, {joined(needed, ', and ')}{_going(going, len(chosen))}." if needed else "",
         f"{_more(unsaid)} {'is' if unsaid == 1 else 'are'} needed, too." if unsaid else "",
         f"This takes about {ENGLISH.duration(option.months_needed)}."
         if option.months_needed and not option.waits
         else "",
-        f"To {aim}, also {joined(actions(also), ', and ')}{more}{longer}." if also else "",
+        *for_typical(option, chosen),
         f"This brings {joined([*map(_change, brought), *([_more(others).lower()] if others else [])])}."
         if brought
         else "",
@@ -132,16 +128,15 @@ def what_for(option: Option) -> list[str]:
     return [_PURPOSES[option.purpose]] if option.purpose else []
 
 
-def only_typical(option: Option) -> list[str]:
-    """A sentence on changes that only keep the record typical, where `importance` was asked for."""
-    names = [plain(change.feature.title) for change in option.changes if change.only_typical]
-    if not names:
+def for_typical(option: Option, changes: Iterable[Change]) -> list[str]:
+    """Which of some changes only keep the record typical, and how long that takes, where `importance` was asked for."""
+    changes, unsaid = _few([change for change in changes if change.only_typical])
+    if not changes:
         return []
-    one = len(names) == 1
-    needed = f"The change of {names[0]} is" if one else f"The changes of {joined(names)} are"
-    if option.verdict is Verdict.TYPICAL:
-        return [f"{needed} not needed for the decision, but {'keeps' if one else 'keep'} the record typical."]
-    return [f"{needed} not needed for the decision, but without {'it' if one else 'them'} the record is less typical."]
+    aim = "stay typical" if option.verdict is Verdict.TYPICAL else "be less unusual"
+    longer = f", which takes about {ENGLISH.duration(option.months)}" if option.months > option.months_needed else ""
+    more = f", with {_more(unsaid).lower()}" if unsaid else ""
+    return [f"To {aim}, also {joined(actions(changes), ', and ')}{more}{longer}."]
 
 
 def not_reviewed(option: Option) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ from attain.core.text import NONE, folded, number, plain, points, table, wrapped
 from attain.results.levers import lever_lines
 from attain.results.options import Change
 from attain.results.plots import Plots
-from attain.results.sentences import arrow, how_long, leeway, not_reviewed, only_typical
+from attain.results.sentences import arrow, for_typical, how_long, leeway, not_reviewed
 from attain.results.status import Status, Verdict
 from attain.schema.text import described
 
@@ -102,29 +102,9 @@ def summary_lines(
     return lines
 
 
-def comparison(results: Mapping[str, Counterfactuals], width: int | None = None) -> str:
-    """A column for each method: how many have an answer, how far the answers are, how realistic they look."""
-    labels = ("answered", "features changed", "total shift", "largest shift", "outliers", "connected", "rows scored")
-    columns = [labels]
-    for result in results.values():
-        means = _means(result, (*MEANS, "outlier", "connected"))
-        columns.append(
-            (
-                f"{result.found.sum()} of {len(result)}",
-                number(round(means["features_changed"], 1)),
-                points(100 * means["total_shift"]),
-                points(100 * means["max_shift"]),
-                f"{means['outlier']:.0%}",
-                f"{means['connected']:.0%}",
-                f"{result.person_figures['rows_scored'].mean():.0f}",
-            )
-        )
-    return table(("", *results), zip(*columns, strict=True), width=width, right=range(1, len(columns)))
-
-
-def _means(result: Counterfactuals, names: Iterable[str] = tuple(MEANS)) -> dict[str, float]:
+def _means(result: Counterfactuals) -> dict[str, float]:
     """The means of figures over the best options; NaN where there is none."""
-    values = {name: result.of_best(name) for name in names}
+    values = {name: result.of_best(name) for name in MEANS}
     return {name: float(np.nanmean(x)) if not np.isnan(x).all() else np.nan for name, x in values.items()}
 
 
@@ -168,7 +148,7 @@ def description(result: Counterfactuals, position: int, width: int | None = None
         body = table(_CHANGE_HEADER, [_cells(change) for change in option.ordered], width=width, right=(3, 4))
         more = [
             folded(text, width)
-            for text in (*leeway(option, option.changes), *only_typical(option), *not_reviewed(option))
+            for text in (*leeway(option, option.changes), *for_typical(option, option.ordered), *not_reviewed(option))
         ]
         blocks.append("\n".join([folded(head, width), body, *more]))
     return "\n\n".join(blocks)
