@@ -65,7 +65,7 @@ def hostile() -> Counterfactuals:
         notes=(HOSTILE,),
         laws=(Law("plan = x or plan != x", HOSTILE),),
         settings={"versions": {"attain": HOSTILE}, ATTRIBUTE: [HOSTILE], "model": {"class": HOSTILE, "classes": [1]}},
-        intervals=Ranges(np.array([0, 1]), np.array([0, 1]), *RANGE, ((), (1, 2)), np.array([20.0, 3.0])),
+        intervals=Ranges(np.array([0, 1]), np.array([0, 1]), *RANGE, ((), (1,)), np.array([20.0, 3.0])),
         attributions=Attributions(
             "log-odds",
             9,
@@ -157,10 +157,10 @@ def test_each_persons_options_are_in_the_data(tmp_path: Path) -> None:
     level, tone, sentence, facts, changes = first[3][0]
     assert (level, tone) == ("typical", "good")
     assert sentence == hostile().sentences.tolist()[0]
-    assert facts == "total shift 50 percentile points"
+    assert facts == "total shift 50 points"
     assert changes[0] == [0, "1", "2.5 <b>", 50.0, 75.0, 60.0, 80.0, "from 2 to 3 <b>", 0.26, 1]
     assert changes[1][0] == 1
-    assert first[3][1][4][0][5:8] == [None, None, f"or {ATTRIBUTE}, x"]
+    assert first[3][1][4][0][5:8] == [None, None, f"or {ATTRIBUTE}"]
     assert second[3][0][0] == "unlike anybody"
     assert third[1:] == [2, Status.ALREADY_DESIRED.reason, [], ""]
     assert fourth[1:] == [3, Status.BUDGET_SPENT.reason, [], ""]

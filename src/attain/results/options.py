@@ -66,6 +66,11 @@ class Change:
     only_typical: bool = False
 
     @property
+    def others(self) -> tuple[Any, ...]:
+        """The other levels that do as well; none where the person's own does, so that the change is not needed."""
+        return () if self.levels is None or self.current in self.levels else self.levels
+
+    @property
     def reviewed(self) -> bool:
         """Whether somebody has decided what may happen to the feature, or nobody searches it."""
         return self.feature.is_reviewed or not self.feature.searched

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from attain.core.drawing import COLOURS, FAINT, TRACK, finished, headline, label, legend_below, mark, style
-from attain.core.text import ENGLISH, points
+from attain.core.text import ENGLISH
 from attain.results.options import WAITING, Change, Option
-from attain.results.sentences import how_long, now_and_then, worded
+from attain.results.sentences import now_and_then, option_facts, worded
 
 _GAP: Final = 24.0
 """Between the tracks of two options, in percentile points."""
@@ -75,17 +75,10 @@ def titles(options: Sequence[Option]) -> dict[str, str]:
     return {name: title for *_, name, title in sorted(rows, key=lambda row: row[:2])}
 
 
-def _facts(option: Option) -> str:
-    """What an option is like, how far it is, and how long it takes."""
-    facts: list[str] = [] if option.verdict is None else [option.verdict]
-    facts += [] if option.total_shift is None else [f"total shift {points(option.total_shift)} points"]
-    return " · ".join([*facts, *how_long(option)])
-
-
 def _dumbbell(change: Change, left: float, row: int) -> Dumbbell:
     places = (change.current_percentile, change.suggested_percentile, change.low_percentile, change.high_percentile)
     start, end, low, high = (math.nan if place is None else place for place in places)
-    others = ", ".join(map(worded, change.levels or ()))
+    others = ", ".join(map(worded, change.others))
     return Dumbbell(left, row, *now_and_then(change), start, end, low, high, others)
 
 
@@ -117,7 +110,7 @@ def dumbbells(ax: Any, title: str, names: Mapping[str, str], options: Sequence[O
                 ax.text(left, row, "unchanged", va="center", fontsize=8, color=COLOURS["grey"])
         for cell in cells:
             _marks(ax, cell)
-        headline(ax, title, _facts(options[0]) if len(options) == 1 else "")
+        headline(ax, title, " · ".join(option_facts(options[0])) if len(options) == 1 else "")
         _key(ax, cells)
         finished(ax)  # so that the widths of texts are known
         for cell in cells:
@@ -148,7 +141,7 @@ def _frame(ax: Any, names: Sequence[str], lefts: Sequence[float]) -> None:
 
 def _headings(ax: Any, options: Sequence[Option], lefts: Sequence[float]) -> None:
     """The headings of options above the tracks."""
-    facts = [label(_facts(option), 36, 2) for option in options]
+    facts = [label(" · ".join(option_facts(option)), 36, 2) for option in options]
     top = -0.95 - 0.27 * max(text.count("\n") for text in facts)
     for left, option, text in zip(lefts, options, facts, strict=True):
         ax.text(left, top, f"Option {option.number}", va="bottom", fontsize=8.5, fontweight="bold")

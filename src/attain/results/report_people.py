@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from attain.core.page import Cell, Tone
-from attain.core.text import ENGLISH, plain, points
+from attain.core.text import ENGLISH, plain
 from attain.results.options import WAITING, Change, Option
-from attain.results.sentences import has_room, how_long, interval, not_reviewed, now_and_then, worded
+from attain.results.sentences import has_room, how_long, interval, not_reviewed, now_and_then, option_facts, worded
 from attain.results.status import Status, Verdict
 from attain.schema.text import described
 
@@ -70,7 +70,7 @@ def _content(result: Counterfactuals) -> dict[str, Any]:
             clocks = sum(change.follows == "time" for change in option.changes)
             changes.insert(len(changes) - clocks, _wait(result, option))
         options.setdefault(option.position, []).append(
-            [*outcome_words(option.verdict), option.sentence, _facts(option), changes, *how_long(option)]
+            [*outcome_words(option.verdict), option.sentence, _about(option), changes, *how_long(option)]
         )
     return {
         "features": [*(plain(feature.title) for feature in result.table.schema), WAITING],
@@ -107,16 +107,15 @@ def _wait(result: Counterfactuals, option: Option) -> list[Any]:
     return [len(result.table.schema), "", ENGLISH.duration(option.months), None, None, None, None, "", None, 0]
 
 
-def _facts(option: Option) -> str:
-    """What is to be known about an option besides its changes."""
-    facts = [] if option.total_shift is None else [f"total shift {points(option.total_shift)} percentile points"]
-    return " · ".join([*facts, *how_long(option), *not_reviewed(option)])
+def _about(option: Option) -> str:
+    """What is to be known about an option besides its changes and its verdict, which is beside its name."""
+    return " · ".join([*(fact for fact in option_facts(option) if fact != option.verdict), *not_reviewed(option)])
 
 
 def _held(change: Change) -> tuple[float | None, float | None, str]:
     """The ends of the range in which the feature may lie as percentiles, and the range in words."""
-    if change.levels:
-        return None, None, f"or {', '.join(map(worded, change.levels))}"
+    if change.others:
+        return None, None, f"or {', '.join(map(worded, change.others))}"
     if has_room(change):
         ends = _rounded(change.low_percentile), _rounded(change.high_percentile)
         return *ends, interval(change).strip() or "any value"

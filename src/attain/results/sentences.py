@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from attain.core.text import ENGLISH, joined, number, plain
+from attain.core.text import ENGLISH, joined, number, plain, points
 from attain.results.status import Status, Verdict
 from attain.schema import Feature, Schema
 from attain.schema.text import described
@@ -128,6 +128,13 @@ def what_for(option: Option) -> list[str]:
     return [_PURPOSES[option.purpose]] if option.purpose else []
 
 
+def option_facts(option: Option) -> list[str]:
+    """What is to be known about an option besides its changes, in few words: for headings."""
+    purpose = {"smallest": "the smallest change", "typical": "more typical"}.get(option.purpose)
+    shift = None if option.total_shift is None else f"total shift {points(option.total_shift)} points"
+    return [*filter(None, (purpose, option.verdict, shift)), *how_long(option)]
+
+
 def for_typical(option: Option, changes: Iterable[Change]) -> list[str]:
     """Which of some changes only keep the record typical, and how long that takes, where `importance` was asked for."""
     changes, unsaid = _few([change for change in changes if change.only_typical])
@@ -175,9 +182,9 @@ def leeway(option: Option, changes: Iterable[Change]) -> list[str]:
             else []
         ),
         *(
-            f"For {plain(change.feature.title)}, {joined([*map(_quoted, change.levels)], ' or ')} will do as well."
+            f"For {plain(change.feature.title)}, {joined([*map(_quoted, change.others)], ' or ')} will do as well."
             for change in ranged
-            if change.levels and change.current not in change.levels
+            if change.others
         ),
     ]
 

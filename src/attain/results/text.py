@@ -17,7 +17,7 @@ from attain.core.text import NONE, folded, number, plain, points, table, wrapped
 from attain.results.levers import lever_lines
 from attain.results.options import Change
 from attain.results.plots import Plots
-from attain.results.sentences import arrow, for_typical, how_long, leeway, not_reviewed
+from attain.results.sentences import arrow, for_typical, how_long, leeway, not_reviewed, option_facts
 from attain.results.status import Status, Verdict
 from attain.schema.text import described
 
@@ -142,9 +142,7 @@ def description(result: Counterfactuals, position: int, width: int | None = None
         return folded(f"{name}: {result.reason(position)}", width)
     blocks = [folded(f"{name}, for {result.request}", width)]
     for option in options:
-        name = {"smallest": "the smallest change", "typical": "more typical"}.get(option.purpose, "")
-        facts = [name, option.verdict or "", f"total shift {points(option.total_shift)}", *how_long(option)]
-        head = f"Option {option.number}: {', '.join(filter(None, facts))}"
+        head = f"Option {option.number}: {', '.join(option_facts(option))}"
         body = table(_CHANGE_HEADER, [_cells(change) for change in option.ordered], width=width, right=(3, 4))
         more = [
             folded(text, width)
