@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from sklearn.base import clone
@@ -12,7 +12,10 @@ from sklearn.base import clone
 from attain.density.autoencoder import Codes
 from attain.schema import Schema
 from attain.tables import Table
-from attain.testing.tables import SCHEMA, example, parameters
+from attain.testing import people
+from attain.testing.explainer import parameters
+
+SCHEMA: Final = people.schema()
 
 
 def check_autoencoder(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
@@ -24,7 +27,7 @@ def check_autoencoder(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
     cells and tables without immutable features are taken, and that `restore` takes back what `state` gave. Where there
     is a `decode_vjp`, it is compared with finite differences; where there is a `sample`, draws must lie within bounds.
     """
-    values = Table.read(example(seed=seed), SCHEMA).values
+    values = Table.read(people.frame(200, seed), SCHEMA).values
     model = make(SCHEMA)
     name = type(model).__name__
     assert parameters(clone(model)) == parameters(model), f"{name}: clone changes parameters"
@@ -42,7 +45,7 @@ def check_autoencoder(make: Callable[[Schema], Any], *, seed: int = 0) -> None:
         draws = model.sample(values[:5], 3)
         assert draws.shape == (15, len(SCHEMA)), f"{name}: sample(5 rows, 3) has the shape {draws.shape}"
         _check_bounds(name, draws)
-    free = SCHEMA.change("age", immutable=False)
+    free = SCHEMA.change(SCHEMA.immutable, immutable=False)
     assert np.isfinite(make(free).fit(values).encode(values).z).all(), f"{name}: fails without immutable features"
 
 

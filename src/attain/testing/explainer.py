@@ -35,7 +35,6 @@ from attain.results.status import Status
 from attain.tables import Region
 from attain.testing import people
 from attain.testing.rules import broken_rules
-from attain.testing.tables import parameters
 
 _BUDGET = 3_000
 
@@ -103,6 +102,14 @@ def digest(result: Counterfactuals, people: Iterable[int] | None = None) -> str:
         own = [np.asarray(values)[i].tobytes() for values in result.person_figures.values()]
         parts += [result.statuses[i].name.encode(), result.rows[mine].tobytes(), *figures, *own]
     return hashlib.blake2b(b"|".join(parts)).hexdigest()
+
+
+def parameters(model: Any) -> dict[str, Any]:
+    """All parameters of an estimator, those of estimators among them too; of these themselves, only their types."""
+    return {
+        name: type(value) if hasattr(value, "get_params") else value
+        for name, value in model.get_params(deep=True).items()
+    }
 
 
 class ExplainerSuite:
