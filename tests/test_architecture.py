@@ -42,7 +42,7 @@ BUDGETS = {
     "letters": 887,
     "audit": 405,
     "scale": 542,
-    "service": 1_549,
+    "service": 1_684,
     "datasets": 121,
     "testing": 727,
     "cli": 1_615,

@@ -3,8 +3,7 @@
 import io
 import os
 import shutil
-import subprocess
-import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,23 +12,33 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from attain import Guarded, Schema
+from attain.cli.serve import demo
 from attain.core.files import write_atomically
+from attain.service import create_app, server
 
 FOLDER = Path(__file__).parent
 PERSON = "36"
 
 
 @contextmanager
-def service() -> Iterator[str]:
-    """The address of a demonstration that runs meanwhile."""
-    command = [sys.executable, "-m", "attain.cli", "serve", "--demo", "--no-open", "--port", "0"]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert running.stdout is not None
-        yield next(line.strip() for line in running.stdout if "token=" in line)
-    finally:
-        running.terminate()
-        running.wait()
+def service(**options: Any) -> Iterator[str]:
+    """The address of a service that runs meanwhile."""
+    app = create_app(**options)
+    running = server(app, port=0)
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    while not running.started:
+        thread.join(0.02)
+    yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}/?token={app.state.token}"
+    running.should_exit = True
+    thread.join()
+
+
+def unreviewed(explainer: Guarded, **options: Any) -> dict[str, Any]:
+    """A demonstration whose schema is inferred."""
+    train, labels = explainer.layout_.frame(explainer.table_.values), explainer.labels_
+    return {**options, "explainer": Guarded(Schema.infer(train), random_state=0).fit(train, labels)}
 
 
 def options(page: Any) -> None:
@@ -37,6 +46,11 @@ def options(page: Any) -> None:
     page.get_by_role("button", name=PERSON, exact=True).click()
     page.wait_for_selector(".card:not(.ghost) .importance")
     page.wait_for_selector(".reasons")
+
+
+def reviewed(page: Any) -> None:
+    page.locator("#views button").last.click()
+    page.wait_for_selector(".asked li:nth-child(5) .effect .hint + .hint")
 
 
 def tried(page: Any) -> None:
@@ -56,6 +70,7 @@ PICTURES: dict[str, tuple[Callable[[Any], None], int, int, str, str]] = {
     "page-options": (options, 1360, 1150, "light", "en-GB"),
     "page-try": (tried, 1360, 1000, "light", "en-GB"),
     "page-map": (mapped, 1360, 1180, "dark", "en-GB"),
+    "page-review": (reviewed, 1280, 900, "light", "en-GB"),
     "page-phone": (options, 390, 1500, "light", "de-DE"),
 }
 """What is shown, the width and height of the window, its colour scheme and its language."""
@@ -64,11 +79,12 @@ PICTURES: dict[str, tuple[Callable[[Any], None], int, int, str, str]] = {
 def main() -> None:
     """Writes all pictures, with 256 colours."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    with service() as address, sync_playwright() as playwright:
+    given = demo()
+    with service(**given) as address, service(**unreviewed(**given)) as other, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, (show, width, height, scheme, language) in PICTURES.items():
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, locale=language)
-            page.goto(address)
+            page.goto(other if name == "page-review" else address)
             page.wait_for_selector("tbody tr")
             show(page)
             page.wait_for_timeout(1000)

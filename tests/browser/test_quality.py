@@ -13,7 +13,20 @@ from tests.browser.steps import Site, pick, settled
 
 REFUSED = 640
 ROOT = Path(__file__).parents[2]
-VIEWS = ("people", "form", "options", "nothing", "try", "map", "compare", "kept", "running", "finished", "failed")
+VIEWS = (
+    "people",
+    "form",
+    "options",
+    "nothing",
+    "try",
+    "map",
+    "compare",
+    "kept",
+    "running",
+    "finished",
+    "failed",
+    "review",
+)
 ENGLISH = re.compile(
     r"\b(the|and|of|is|are|with|from|option|options|people|refused|granted|good|bad|month|months|nobody|unknown)\b",
     re.I,
@@ -24,6 +37,9 @@ def show(page: Any, view: str, german: Site, folder: Path) -> None:
     """Goes to a view, by position and not by words, so that the language does not matter."""
     if view in ("people", "form", "running", "finished", "failed"):
         page.locator("#views button").nth({"people": 0, "form": 1}.get(view, 2)).click()
+    if view == "review":
+        page.locator("#views button").last.click()
+        page.wait_for_selector(".standing", timeout=60_000)
     if view in ("options", "nothing"):
         page.locator("#views button").first.click()
         page.wait_for_selector("tbody tr")

@@ -306,14 +306,16 @@ def test_methods_are_compared() -> None:
     assert "tree" in tweaking["error"].lower()
 
 
-def test_without_training_rows_there_is_no_map(tmp_path: Path) -> None:
+def test_without_training_rows_there_is_neither_map_nor_review(tmp_path: Path) -> None:
     X = people.frame(100)
     GrowingSpheres(people.schema(), random_state=0).fit(X).save(tmp_path / "e.attain", reference="none")
     client = client_of(app_of(explainer=attain.load(tmp_path / "e.attain")))
-    assert not client.get("/schema").json()["map"]
-    answer = client.post("/map", json={"person": refused()[0]})
-    assert answer.status_code == 404
-    assert "training rows" in answer.json()["error"]["message"]
+    told = client.get("/schema").json()
+    assert not told["map"]
+    assert not told["review"]
+    for answer in (client.post("/map", json={"person": refused()[0]}), client.get("/review")):
+        assert answer.status_code == 404
+        assert "training rows" in answer.json()["error"]["message"]
 
 
 def test_reports_are_files() -> None:

@@ -109,6 +109,7 @@ class SchemaAnswer(Answer):
     people: int
     map: bool
     letters: bool
+    review: bool
     limits: dict[str, float]
 
 
@@ -249,6 +250,67 @@ class MethodAnswer(Answer):
 
 class CompareAnswer(Answer):
     methods: list[MethodAnswer]
+
+
+class ChoiceOf(Answer):
+    key: str
+    text: str
+    asks: str | None = Field(description="months: send them, too; parts: the columns are asked about each.")
+
+
+class QuestionOf(Answer):
+    id: str
+    columns: tuple[str, ...]
+    topic: str
+    evidence: str
+    choices: tuple[ChoiceOf, ...]
+
+
+class AskedOf(Answer):
+    question: QuestionOf
+    answers: int = Field(description="How many of the present answers change one of its columns.")
+    example: str
+
+
+class DecisionOf(Answer):
+    columns: tuple[str, ...]
+    text: str
+    by: str
+    reviewed: str = Field(description="Who decided on the columns and when, as the schema has it.")
+    found: int
+    unreviewed: float
+
+
+class LeverOf(Answer):
+    """A feature that answers change."""
+
+    feature: str
+    answers: int
+    up: int
+    down: int
+    reviewed: bool
+    example: str
+
+
+class OutlookAnswer(Answer):
+    people: int
+    found: int = Field(description="How many of them have an answer.")
+    total_shift: Number = Field(description="How far it moves them, on average, in percentile points.")
+    lost: int = Field(description="How many have an answer now, and would have none.")
+    others: int = Field(description="How many would be told something else.")
+    example: str | None = Field(description="What one of these would be told.")
+
+
+class ReviewAnswer(Answer):
+    people: int
+    found: int
+    total_shift: Number
+    unreviewed: float = Field(description="The share of answers that change a feature nobody has reviewed.")
+    done: bool
+    questions: list[AskedOf] = Field(description="In the order to ask.")
+    decisions: list[DecisionOf]
+    levers: list[LeverOf]
+    to_do: tuple[str, ...] = Field(description="What must be done to the table, in sentences.")
 
 
 class JobStarted(Answer):

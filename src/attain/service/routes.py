@@ -17,11 +17,11 @@ from starlette.responses import Response
 
 from attain.core.errors import AttainError
 from attain.results.counterfactuals import Counterfactuals
-from attain.service import answers
+from attain.service import answers, questions
 from attain.service.answers import written_file
 from attain.service.errors import Refused, json_bytes
 from attain.service.people import Which
-from attain.service.questions import MOST_OPTIONS, Compare, Evaluate, Explain, Map, Predict, Wishes, Write
+from attain.service.review import Desk
 from attain.service.service import Service
 from attain.service.uploads import Format, Upload
 from attain.service.wording import translations
@@ -55,6 +55,7 @@ def routes(service: Service, quick: Pool, slow: Pool, jobs: Jobs) -> APIRouter:
     router = APIRouter(responses=_REFUSALS)
     _add_quick(router, service, quick)
     _add_searches(router, service, Cache(slow, service.limits.cache // 2))
+    _add_review(router, service.review, slow)
     _add_jobs(router, service, slow, jobs)
     return router
 
@@ -89,36 +90,36 @@ def _add_quick(router: APIRouter, service: Service, quick: Pool) -> None:
         return _json(await quick.run(lambda: service.people.entry(person)), answers.PersonAnswer)
 
     @router.post("/predict", response_model=answers.PredictAnswer)
-    async def predict(question: Predict) -> Response:
+    async def predict(question: questions.Predict) -> Response:
         """What the model decides about records, and what else is known about them."""
         return _sent((await _answer(cache, service.predict, question, answers.PredictAnswer))[0])
 
     @router.post("/evaluate", response_model=answers.EvaluateAnswer)
-    async def evaluate(question: Evaluate) -> Response:
+    async def evaluate(question: questions.Evaluate) -> Response:
         """An edited record beside the original one."""
         return _sent((await _answer(cache, service.evaluate, question, answers.EvaluateAnswer))[0])
 
 
 def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
-    async def explained(question: Explain) -> bytes:
+    async def explained(question: questions.Explain) -> bytes:
         answer, known = await _answer(cache, service.explain, question)
         return answer.replace(b'{"cached":false', b'{"cached":true', 1) if known else answer
 
     @router.post("/explain", response_model=answers.ExplainAnswer)
-    async def explain(question: Explain) -> Response:
+    async def explain(question: questions.Explain) -> Response:
         """What would change the decision: the options, with what may change as you say."""
         return _sent(await explained(question))
 
     @router.post("/compare", response_model=answers.CompareAnswer)
-    async def compare(question: Compare) -> Response:
+    async def compare(question: questions.Compare) -> Response:
         """The options of several methods; a method that cannot answer says why."""
-        wishes = question.model_dump(include=set(Wishes.model_fields))
+        wishes = question.model_dump(include=set(questions.Wishes.model_fields))
         for method in question.methods:
             service.others.check(method)
 
         async def answer(method: str) -> bytes:
             try:
-                found = await explained(Explain(**wishes, n=question.n, method=method, details=False))
+                found = await explained(questions.Explain(**wishes, n=question.n, method=method, details=False))
                 error, errors = None, translations(None)
             except (AttainError, Refused) as failure:
                 if isinstance(failure, Refused) and failure.status != 429:
@@ -130,19 +131,41 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
         return _sent(b'{"methods":[' + b",".join(parts) + b"]}")
 
     @router.post("/map", response_model=answers.MapAnswer)
-    async def people_map(question: Map) -> Response:
+    async def people_map(question: questions.Map) -> Response:
         """Where somebody and their options are among real people."""
         return _sent((await _answer(cache, service.map, question))[0])
 
     @router.post("/letter", responses=_file("text/html", "A letter, as a page of HTML."))
-    async def letter(question: Write) -> Response:
+    async def letter(question: questions.Write) -> Response:
         """A letter to somebody: the decision, the reasons, the options."""
         return _download((await _answer(cache, service.letter, question))[0], "letter.html", _HTML)
 
     @router.post("/report", responses=_file("text/html", "The report, as a page of HTML."))
-    async def report(question: Write) -> Response:
+    async def report(question: questions.Write) -> Response:
         """The report on somebody's options."""
         return _download((await _answer(cache, service.report, question))[0], "report.html", _HTML)
+
+
+def _add_review(router: APIRouter, desk: Desk, slow: Pool) -> None:
+    @router.get("/review", response_model=answers.ReviewAnswer)
+    async def review() -> Response:
+        """What the answers rest on, and what somebody has to decide about it."""
+        return _json(await slow.run(desk.look), answers.ReviewAnswer)
+
+    @router.post("/review/outlook", response_model=answers.OutlookAnswer)
+    async def outlook(question: questions.Outlook) -> Response:
+        """What a choice would do to the answers; nothing is decided."""
+        return _json(await slow.run(partial(desk.outlook, question)), answers.OutlookAnswer)
+
+    @router.post("/review/decide", response_model=answers.ReviewAnswer)
+    async def decide(question: questions.Decide) -> Response:
+        """Takes a decision; the answers are found again."""
+        return _json(await slow.run(partial(desk.decide, question)), answers.ReviewAnswer)
+
+    @router.get("/review/schema", responses=_file("application/toml", "The schema with all decisions."))
+    async def schema() -> Response:
+        """The schema with who decided what and when, to fit the explainer with."""
+        return _download((await slow.run(desk.schema)).encode(), "schema.toml", "application/toml")
 
 
 def _add_jobs(router: APIRouter, service: Service, slow: Pool, jobs: Jobs) -> None:
@@ -153,7 +176,7 @@ def _add_jobs(router: APIRouter, service: Service, slow: Pool, jobs: Jobs) -> No
     async def start(
         request: Request,
         format: Format,
-        n: Annotated[int, Query(ge=1, le=MOST_OPTIONS, description="How many options for each person.")] = 1,
+        n: Annotated[int, Query(ge=1, le=questions.MOST_OPTIONS, description="How many options for each person.")] = 1,
         index: Annotated[str | None, Query(max_length=200, description="The column with the ids of people.")] = None,
         separator: Annotated[str | None, Query(max_length=10, description="Of CSV files; a comma by default.")] = None,
     ) -> Response:

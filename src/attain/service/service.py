@@ -28,6 +28,7 @@ from attain.service.answers import ExplainAnswer, MapAnswer, as_answer, as_map, 
 from attain.service.errors import Refused
 from attain.service.people import People, as_record, frame_of, table_of
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
+from attain.service.review import Desk
 from attain.service.security import Limits
 from attain.service.wording import Wording, translations
 from attain.tables import Table
@@ -54,6 +55,7 @@ class Service:
         self.target = self.session.target
         self.people = People(self.session, people)
         self.others = Others(explainer)
+        self.review = Desk(explainer, self.model, self.target)
         self._texts, self._title = texts, title
         self._wording = Wording(texts, explainer)
         self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.book_.rules}
@@ -81,6 +83,7 @@ class Service:
             "people": len(self.people),
             "map": explainer.has_rows_,
             "letters": self._texts is not None and explainer.has_rows_,
+            "review": explainer.has_rows_,
             "limits": {"options": MOST_OPTIONS} | {name: getattr(self.limits, name) for name in limits},
         }
 

@@ -7,9 +7,10 @@ import { files } from "./files.js";
 import { form } from "./form.js";
 import { people } from "./people.js";
 import { person } from "./person.js";
+import { review } from "./review.js";
 import { sentence } from "./toast.js";
 
-const VIEWS = { people, form, person, files };
+const VIEWS = { people, form, person, files, review };
 const main = document.getElementById("view");
 
 /** What all views share: the schema, the kept options, and the way to another view. */
@@ -69,6 +70,7 @@ function head(view) {
     ["people", t("people"), app.schema.people],
     ["form", t("typeIn"), true],
     ["files", t("wholeFile"), true],
+    ["review", t("review"), app.schema.review],
   ].filter(([, , there]) => there);
   const nav = document.getElementById("views");
   nav.setAttribute("aria-label", t("views"));
