@@ -152,7 +152,10 @@ def outcome(world: World, name: str, library: str) -> dict[str, Any]:
         return {"people": 0, "answers": 0, "refused": str(error), "complaints": [], "seconds": 0.0}
     except Exception as error:
         return {"people": 0, "answers": 0, "complaints": [f"raised {type(error).__name__}: {error}"], "seconds": 0.0}
-    complaints = list(check(world, result, library))
+    complaints = [
+        *check(world, result, library),
+        *(f"a search ended with {error}" for error in result.failures.values()),
+    ]
     statuses = Counter(status.name for status in result.statuses)
     return {
         "people": len(result),

@@ -18,6 +18,9 @@ from benchmarks.random_schemas import make_world
         (7, "FACE"),
         (8, "Guarded"),
         (11, "NearestUnlike"),
+        (0, "ActionableRecourse"),
+        (0, "BudgetedInverseClassification"),
+        (0, "Russell"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

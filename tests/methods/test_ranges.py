@@ -8,7 +8,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Schema
+from attain import Counterfactuals, Feature, GrowingSpheres, Schema
 from attain.methods.ranges import spread
 from attain.testing import people
 
@@ -205,26 +205,3 @@ def test_a_spent_budget_leaves_ranges_out() -> None:
     assert result.found.any()
     assert not len(result.ranges)
     assert (result.person_figures["rows_scored"] <= 600).all()
-
-
-def test_ranges_are_kept_in_json_and_said_to_be_missing_otherwise() -> None:
-    model = plane([1.0, 2.0, 0.0], 14.5)
-    result = explained(model)
-    again = Counterfactuals.from_json(result.to_json())
-    pd.testing.assert_frame_equal(result.ranges, again.ranges)
-    plain = GrowingSpheres(SCHEMA, laws=None).fit(GRID).explain(model, GRID.head(5), target=1)
-    with pytest.raises(AttainError, match=r"explain\(..., ranges=True\)"):
-        _ = plain.ranges
-
-
-def test_other_frame_libraries() -> None:
-    polars = pytest.importorskip("polars")
-    frame = polars.from_pandas(GRID)
-    model = plane([1.0, 2.0, 0.0], 14.5)
-    result = (
-        GrowingSpheres(SCHEMA, laws=None, figures=False)
-        .fit(frame)
-        .explain(lambda rows: model.predict(rows.to_pandas()), frame.head(5), target=1, ranges=True)
-    )
-    assert isinstance(result.ranges, polars.DataFrame)
-    assert result.ranges.columns[:3] == ["person", "option", "feature"]

@@ -214,15 +214,6 @@ def test_options_are_those_chosen_one_by_one(candidates: list[tuple[int, tuple[i
     assert diverse_order(rows, owners, cost, region, options).tolist() == expected
 
 
-def test_choosing_options_takes_time_in_proportion_to_the_rows() -> None:
-    n = 200_000
-    frame = pd.DataFrame(np.zeros((n, 1), dtype=int), columns=["a"])
-    region = Region.of(Table.read(frame, Schema((Feature("a", "count"),))), Constraints(), None)
-    # one owner per row: rescanning all rows for each would take minutes
-    order = diverse_order(np.ones((n, 1)), np.arange(n)[::-1], np.zeros(n), region, 1)
-    np.testing.assert_array_equal(order, np.arange(n)[::-1])
-
-
 def test_ranks_stop_where_no_candidates_are_left() -> None:
     owners, ranks = ranks_between(np.array([0, 2, 3]), 2, 5, np.array([4, 9, 1, 9]))
     assert list(zip(owners.tolist(), ranks.tolist(), strict=True)) == [(0, 2), (0, 3), (3, 2), (3, 3), (3, 4)]

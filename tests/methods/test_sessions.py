@@ -71,20 +71,6 @@ def test_a_label_model_that_is_trained_again_in_place_is_noticed():
     assert before != kept - 1
 
 
-def test_a_scoring_model_that_is_trained_again_in_place_is_noticed():
-    model = Above(0.0)
-    explainer = GrowingSpheres(SCHEMA).fit(X)
-    assert desired(model, explainer) == (X["x"] > 0).sum()
-    model.threshold = 1.0
-    assert desired(model, explainer) == (X["x"] > 1).sum()
-
-
-def test_training_rows_sorted_by_label_show_a_label_model_in_full():
-    model = labels_above(0.5)
-    result = NearestUnlike(SCHEMA).fit(X, model(X)).explain(model, X.iloc[:5], target=1)
-    assert result.found.all()
-
-
 def test_a_model_is_inspected_once_and_only_a_few_are_kept():
     explainer = NearestUnlike(SCHEMA, figures=False).fit(X)
     people = X.iloc[:3]

@@ -207,19 +207,6 @@ def test_no_answer_takes_longer_than_a_call_allows() -> None:
         explainer.explain(MODEL, PEOPLE, target="yes", constraints={"max_months": 0.5})
 
 
-def test_more_time_never_makes_answers_harder() -> None:
-    explainer = Guarded(SCHEMA, laws=None).fit(TRAIN, LABELS)
-    cost = {}
-    for longest in (6, 30):
-        result = explainer.explain(MODEL, PEOPLE, target="yes", constraints={"max_months": longest})
-        region = Region.of(result.table, Constraints(), explainer.observed_)
-        found = np.flatnonzero(result.found)
-        cost[longest] = np.full(len(PEOPLE), np.inf)
-        cost[longest][found] = explainer._costs.of(result.answers[found], found, region)
-        cost[longest][found] += 1e3 * result.figures["typicality"].to_numpy()[found]
-    assert (cost[30] <= cost[6]).all()
-
-
 def test_months_have_a_price_where_the_user_says_so() -> None:
     months = [
         np.nanmean(
@@ -233,16 +220,6 @@ def test_months_have_a_price_where_the_user_says_so() -> None:
     assert months[1] < months[0]
 
 
-def test_nothing_says_how_long_where_the_schema_knows_no_time() -> None:
-    schema = Schema(
-        tuple(Feature(f.name, f.kind, levels=f.levels, bounds=f.bounds, special=f.special) for f in FEATURES)
-    )
-    result = Guarded(schema, laws=None).fit(TRAIN, LABELS).explain(MODEL, PEOPLE, target="yes")
-    assert "months" not in result.figures.columns
-    assert "month" not in " ".join(result.sentences)
-
-
-AGED = SCHEMA.change("age", immutable=True)
 WITHOUT_CLOCKS = SCHEMA.change(["age", "since", "open"], clock=None, immutable=True)
 ONLY_AGE = WITHOUT_CLOCKS.change("age", clock=1 / 12)
 
@@ -260,18 +237,6 @@ def test_an_immutable_clock_advances_and_is_not_free() -> None:
     assert (older > 0).any()
     assert not any("wait" in text for text in result.sentences)
     assert not result.contributions.query("feature == 'age'")["free"].any()
-
-
-@pytest.mark.parametrize("schema", [SCHEMA, AGED, ONLY_AGE, WITHOUT_CLOCKS])
-def test_changes_with_a_range_take_no_longer_than_the_answer(schema: Schema) -> None:
-    explainer = Guarded(schema, laws=None).fit(TRAIN, LABELS)
-    result = explainer.explain(MODEL, PEOPLE, target="yes", ranges=True)
-    months = dict(zip(PEOPLE.index, result.figures["months"], strict=True))
-    paced = result.ranges[result.ranges["feature"].isin(["used", "debt"])]
-    assert len(paced)
-    for row in paced.itertuples():
-        own, pace = PEOPLE.loc[row.person, row.feature], SCHEMA[row.feature].pace
-        assert max(abs(row.low - own), abs(row.high - own)) <= pace * months[row.person] * (1 + 1e-9)
 
 
 def test_a_range_ends_where_the_time_does() -> None:

@@ -1,7 +1,6 @@
 """XGBoost and LightGBM, by scikit-learn's methods and as boosters."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from attain.core.errors import ModelError
@@ -116,22 +115,3 @@ def test_lightgbm_spells_blanks_in_names_as_underscores(numbers):
     for asked, target in ((model, "good"), (model.booster_, 1)):
         goal = Goal(asked, table.layout, target=target, probe=table.values[:50])
         np.testing.assert_allclose(goal.judge(table.values).score, expected, atol=1e-12)
-
-
-def test_missing_cells_reach_a_booster_as_missing(numbers):
-    frame = numbers.frame.copy()
-    frame.loc[::3, "income"] = np.nan
-    table = Table.read(frame, numbers.table.schema)
-    for model in (small_xgb(), small_lgbm()):
-        model.fit(frame, numbers.three)
-        goal = Goal(model, table.layout, target=1, probe=table.values[:50])
-        np.testing.assert_array_equal(goal.decide(table.values).met, model.predict(frame) == 1)
-
-
-def test_a_model_fitted_on_pandas_can_be_asked_through_a_polars_table(numbers):
-    polars = pytest.importorskip("polars")
-    table = Table.read(polars.from_pandas(numbers.frame), numbers.table.schema)
-    for model in (small_xgb(), small_lgbm()):
-        model.fit(pd.DataFrame(numbers.frame), numbers.y == "good")
-        goal = Goal(model, table.layout, target=True, probe=table.values[:50])
-        np.testing.assert_array_equal(goal.decide(table.values).met, model.predict(numbers.frame) == 1)

@@ -262,10 +262,6 @@ def test_other_models_are_not_compiled(model) -> None:
     assert _compiled(_goal(model)) is None
 
 
-def test_a_goal_without_a_margin_is_not_compiled() -> None:
-    assert _compiled(_goal(_pipeline(LogisticRegression()), margin=0.0)) is None
-
-
 def test_one_training_row_that_disagrees_is_enough_to_refuse() -> None:
     goal = _goal(_pipeline(LogisticRegression()))
     judged = goal.judge(TABLE.values)
@@ -341,11 +337,3 @@ def test_leads_along_columns_decide_like_the_model_about_every_value(model, aske
             changed = rows.copy()
             changed[:, j] = value
             np.testing.assert_array_equal(leads[:, k] >= 0, goal.decide(changed).met)
-
-
-def test_nothing_is_known_where_a_level_is_unknown_but_in_its_own_column() -> None:
-    score, rows = _compiled(_goal(_pipeline(TREES["HistGradientBoosting"]()))).score, _shuffled(3)
-    rows[1, 3] = 4.0
-    assert np.isnan(score.leads(rows)).tolist() == [False, True, False]
-    assert np.isnan(score.leads_along(rows, 0, [1.0, 2.0])[1]).all()
-    assert not np.isnan(score.leads_along(rows, 3, [1.0, 2.0])).any()

@@ -62,19 +62,6 @@ def test_a_lightgbm_file(ending: str, folder: Path) -> None:
     flipped(f"m.{ending}", model.predict)
 
 
-def test_a_lightgbm_file_with_categories(folder: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
-    people = X.assign(c=np.where(RANDOM.random(300) < 0.5, "NA", "some"))
-    typed = people.astype({"c": pd.CategoricalDtype(["NA", "some"])})
-    lightgbm.LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1).fit(typed, Y).booster_.save_model("m.txt")
-    people.assign(y=Y).to_csv("all.csv", index=False)
-    (folder / "s.toml").write_text(Schema.infer(people).to_toml())
-    fit = ["fit", "all.csv", "--schema", "s.toml", "--label", "y", "--method", "growing-spheres", "--out", "c.attain"]
-    assert main([*fit, "--levels", "category"]) == 0
-    assert main(["explain", "c.attain", "all.csv", "--model", "m.txt", "--target", "1", "--out", "o.csv"]) == 0
-    assert set(pd.read_csv("o.csv")["status"]) == {"FOUND", "ALREADY_DESIRED"}
-
-
 def test_a_skops_file_with_unknown_types_lists_them(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     io = pytest.importorskip("skops.io")
     model = LogisticRegression().fit(X, Y)

@@ -113,15 +113,6 @@ def test_a_function_gets_the_training_frame_of_its_own_library_or_what_it_accept
     assert seen[0][0].tolist() == mixed.frame.iloc[0].tolist()
 
 
-def test_an_object_with_only_predict_is_a_function(mixed):
-    class Scorer:
-        def predict(self, frame):
-            return likely(frame)
-
-    goal = Goal(Scorer(), mixed.layout, target=1, probability=0.7, probe=mixed.probe)
-    np.testing.assert_allclose(goal.judge(mixed.rows).score, likely(mixed.frame))
-
-
 def test_a_class_the_probe_does_not_show_can_be_named(mixed):
     def strict(frame):
         return np.where(frame["income"] > 50, "good", "bad")

@@ -9,18 +9,15 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from attain.core.errors import ModelError
-from attain.models import Goal, JointGoal, Judgement, Model, probe_rows
+from attain.models import Goal, JointGoal, Judgement, Model
 from attain.models.adapter import decision, lead
 from attain.models.reader import by_halves
-from attain.schema import Feature, Schema
-from attain.tables import Table
 
 
 def good(frame):
@@ -45,14 +42,6 @@ def test_calls_and_rows_are_counted_and_batches_keep_the_limit(numbers):
     np.testing.assert_array_equal(met, numbers.frame["income"] > 3)
 
 
-@given(st.integers(1, 60))
-def test_the_size_of_a_batch_changes_nothing(batch_rows):
-    frame = pd.DataFrame({"income": np.linspace(0, 6, 40)})
-    table = Table.read(frame, Schema((Feature("income", "real"),)))
-    goal = Goal(Model(good, batch_rows=batch_rows), table.layout, target="good", probe=table.values)
-    np.testing.assert_array_equal(goal.judge(table.values).met, frame["income"] > 3)
-
-
 def test_no_rows_never_reach_the_model(numbers):
     wrapped = Model(LogisticRegression().fit(numbers.frame, numbers.y))
     goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
@@ -62,14 +51,6 @@ def test_no_rows_never_reach_the_model(numbers):
         assert judgement.met.shape == judgement.score.shape == (0,)
         assert judgement.met.dtype == bool
     assert wrapped.calls == calls
-
-
-def test_of_passes_a_model_through_and_wraps_anything_else():
-    wrapped = Model(good)
-    assert Model.of(wrapped) is wrapped
-    assert isinstance(Model.of(good), Model)
-    with pytest.raises(ModelError, match="the model is a Model already"):
-        Model(wrapped)
 
 
 def test_a_digest_follows_the_answers_and_not_the_request(numbers):
@@ -200,11 +181,6 @@ def test_a_label_that_is_not_a_class_is_refused(numbers, answer, sentence):
         Goal(model, numbers.layout, target="good", probe=numbers.probe)
 
 
-def test_a_missing_label_is_refused_where_classes_are_read_off_the_answers(numbers):
-    with pytest.raises(ModelError, match="a missing label"):
-        Goal(lambda frame: [None] * len(frame), numbers.layout, target="good", probe=numbers.probe)
-
-
 @pytest.mark.parametrize(
     ("classes", "target", "sentence"),
     [
@@ -330,19 +306,6 @@ def test_a_joint_goal_is_met_where_all_goals_are_and_asks_the_others_only_where_
     assert (joint.model, joint.layout, joint.classes) == (first.model, first.layout, first.classes)
 
 
-def test_every_row_asked_is_counted_by_goal_and_by_model(numbers):
-    model = Model(LogisticRegression().fit(numbers.frame, numbers.y))
-    goals = [Goal(model, numbers.layout, target=target, probe=numbers.probe) for target in ("good", "bad")]
-    probed = goals[0].rows_asked
-    assert probed >= len(numbers.probe)
-    goals[0].judge(numbers.rows)  # probabilities
-    assert goals[0].rows_asked == probed + 240
-    goals[0].decide(numbers.rows)  # probabilities and labels
-    assert goals[0].rows_asked == probed + 3 * 240
-    assert goals[0].rows_asked + goals[1].rows_asked == model.rows
-    assert goals[0].judge(numbers.rows[:3]).asked.tolist() == [1, 1, 1]
-
-
 def test_counts_are_right_when_threads_share_a_model(numbers):
     goal = Goal(threshold("income", 3), numbers.layout, target=True, probe=numbers.probe)
     calls, rows = goal.model.calls, goal.rows_asked
@@ -355,20 +318,6 @@ def test_counts_are_right_when_threads_share_a_model(numbers):
         sys.setswitchinterval(interval)
     assert goal.model.calls - calls == 400
     assert goal.model.rows == goal.rows_asked == rows + 800
-
-
-def test_the_probe_is_spread_over_sorted_training_rows():
-    """A model that gives labels only shows its classes on the probe."""
-    frame = pd.DataFrame({"income": np.sort(np.random.default_rng(0).uniform(0, 6, 1000))})
-    table = Table.read(frame, Schema((Feature("income", "real"),)))
-    goal = Goal(good, table.layout, target="good", probe=probe_rows(table.values))
-    assert goal.classes == ("bad", "good")
-    with pytest.raises(ModelError, match="target is 'good'"):
-        Goal(good, table.layout, target="good", probe=table.values[:256])
-    rows = probe_rows(table.values, n=7)
-    assert rows.shape == (7, 1)
-    assert (rows[0], rows[-1]) == (table.values[0], table.values[-1])
-    np.testing.assert_array_equal(probe_rows(table.values[:5]), table.values[:5])
 
 
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))

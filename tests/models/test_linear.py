@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from attain.models import Goal, encoding
+from attain.models import Goal
 from attain.models.encoding import StructureError
 from attain.models.scores import linear_score
 from attain.schema import Feature, Schema
@@ -138,14 +138,6 @@ def test_what_is_not_linear_is_refused_with_a_reason(model, words) -> None:
         _fold(model())
 
 
-@pytest.mark.parametrize("sparse", [True, False])
-def test_cells_are_tried_in_parts_of_a_size(sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "_AT_ONCE", 400)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=sparse)
-    _check(_pipeline(LogisticRegression(max_iter=1000), encoder=encoder))
-    _check(_pipeline(LogisticRegression(max_iter=1000), encoder=OneHotEncoder(drop="first"), add_indicator=True))
-
-
 def test_columns_of_a_thousand_levels_are_read_by_trying_each_once() -> None:
     random = np.random.default_rng(0)
     levels = tuple(f"l{k}" for k in range(1000))
@@ -186,13 +178,6 @@ def test_a_level_that_the_encoder_does_not_know_has_no_weight() -> None:
     assert weights[2] - weights[0] == pytest.approx(2 * model[-1].coef_[0, 1])
 
 
-def test_a_model_is_looked_into_once_for_each_goal() -> None:
-    goal = Goal(_pipeline(LinearSVC()), TABLE.layout, target="granted", probe=TABLE.values[:50])
-    first, asked = linear_score(goal, TABLE.values), goal.rows_asked
-    assert linear_score(goal, TABLE.values) is first
-    assert goal.rows_asked == asked == goal.model.rows
-
-
 def test_special_codes_have_weights_of_their_own_where_an_imputer_replaces_them() -> None:
     schema = people.schema()
     late = X[["months_late"]]
@@ -204,14 +189,3 @@ def test_special_codes_have_weights_of_their_own_where_an_imputer_replaces_them(
     sign = 1 if model.classes_[1] == "granted" else -1
     rows = replaced.to_numpy(dtype=float)
     np.testing.assert_allclose(score.score(rows), sign * model.decision_function(replaced), atol=1e-9)
-
-
-def test_columns_encoded_at_once_are_those_encoded_one_after_the_other() -> None:
-    leads = _fold(_pipeline(LogisticRegression(max_iter=1000))).leads
-    rows = TABLE.values.copy()
-    rows[::7, TABLE.schema.position("education")] = 0.5  # between two ordered levels
-    rows[::11, TABLE.schema.position("housing")] = 9.0  # a level that the schema does not have
-    total = leads.constant.copy()[None]
-    for j in range(len(TABLE.schema)):
-        total = total + leads.term(j, rows[:, j])
-    np.testing.assert_array_equal(leads.encode(rows), total)

@@ -101,13 +101,6 @@ def test_classes_that_the_probe_does_not_show_are_asked_for(numbers):
     )
 
 
-def test_labels_alone_can_be_asked_for(numbers):
-    model = LogisticRegression().fit(numbers.array, numbers.three)
-    converted = skl2onnx.to_onnx(model, numbers.array[:1].astype(np.float32))
-    goal = Goal(Model(converted, returns="labels"), numbers.layout, target=1, probe=numbers.probe)
-    assert set(goal.judge(numbers.rows).score) == {0.0, 1.0}
-
-
 def test_inputs_the_table_cannot_feed_are_named(mixed, numbers):
     _, converted = by_column(mixed, True)
     with pytest.raises(ModelError, match=r"needs the columns 'job', which the table does not have"):

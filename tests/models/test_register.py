@@ -1,7 +1,6 @@
 """An adapter written outside the package works everywhere a model is taken."""
 
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from attain.methods import GrowingSpheres, Wachter
 from attain.metrics import evaluate
 from attain.models import Adapter, Goal, Model, library_name, register
 from attain.models import model as wrapping
-from attain.models.files import load_model
 from attain.schema import Feature, Schema
 
 WEIGHTS = np.array([1.0, -0.2])
@@ -80,23 +78,3 @@ def test_without_its_adapter_the_model_is_refused_and_half_an_adapter_too():
         Model(Abacus())
     with pytest.raises(ModelError, match="must have a function 'adapt'"):
         register(type("Half", (), {"recognises": Abaci.recognises}))
-
-
-def test_the_command_line_takes_an_object_of_a_module_that_registers_its_adapter(tmp_path, monkeypatch):
-    monkeypatch.setattr(wrapping, "_SOURCES", list(wrapping._SOURCES))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "counting_frame.py").write_text(
-        textwrap.dedent(
-            """
-            from attain.models import register
-            from tests_models_abacus import Abaci, Abacus
-
-            register(Abaci)
-            model = Abacus()
-            """
-        )
-    )
-    monkeypatch.setitem(sys.modules, "tests_models_abacus", sys.modules[__name__])
-    assert load_model("counting_frame:model").adapter.title == "the abacus"
-    monkeypatch.delitem(sys.modules, "counting_frame")

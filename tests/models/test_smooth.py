@@ -4,19 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, QuantileTransformer, StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, QuantileTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from attain import Feature, Schema
 from attain.core.errors import ModelError
 from attain.models import Goal, Model
-from attain.models.encoding import StructureError
-from attain.models.scores import smooth_if_possible, smooth_score
+from attain.models.scores import smooth_score
 from attain.tables import Table
 from attain.testing import people
 
@@ -101,24 +98,6 @@ def test_the_lead_over_the_best_other_class_where_there_are_several():
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        GridSearchCV(make_pipeline(MinMaxScaler(), LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}),
-        FixedThresholdClassifier(make_pipeline(MinMaxScaler(), LogisticRegression()), threshold=0.3),
-        make_pipeline(StandardScaler(), PCA(2), SVC()),
-        LogisticRegression(),
-    ],
-    ids=["grid search", "fixed threshold", "projection", "bare"],
-)
-def test_models_are_found_inside_others(model):
-    X, y = numbers()
-    model.fit(X, y)
-    table = Table.read(X, NUMBERS)
-    inner = getattr(model, "best_estimator_", getattr(model, "estimator_", model))
-    np.testing.assert_allclose(smooth(model, table, 1).score(table.values), inner.decision_function(X), atol=1e-8)
-
-
-@pytest.mark.parametrize(
     ("model", "classes", "word"),
     [
         (make_pipeline(QuantileTransformer(n_quantiles=20), LogisticRegression()), 2, "bends"),
@@ -159,37 +138,6 @@ def test_a_torch_module_is_differentiated():
     weights, bias = module.weight.detach().numpy().ravel(), module.bias.item()
     np.testing.assert_allclose(values, table.values @ weights + bias, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(slope, np.tile(weights, (len(X), 1)), rtol=1e-4)
-
-
-@pytest.mark.parametrize("estimator", [SVC(), LogisticRegression(max_iter=1000)], ids=str)
-def test_the_bits_of_a_row_do_not_depend_on_the_rows_beside_it(estimator):
-    score = smooth(ending_in(estimator))
-    rows = TABLE.values[:90]
-    values, slope = score.slope(rows)
-    for start, size in ((0, 1), (3, 7), (50, 40)):
-        some = rows[start : start + size]
-        np.testing.assert_array_equal(score.score(some), score.score(rows)[start : start + size])
-        np.testing.assert_array_equal(score.slope(some)[0], values[start : start + size])
-        np.testing.assert_array_equal(score.slope(some)[1], slope[start : start + size])
-
-
-class Fragile(MinMaxScaler):
-    def transform(self, X):
-        if len(X) > 200:
-            raise RuntimeError("too many rows for me")
-        return super().transform(X)
-
-
-def test_a_crash_in_a_step_is_an_error_and_not_a_missing_slope():
-    X, y = numbers()
-    table = Table.read(X, NUMBERS)
-    pipeline = make_pipeline(Fragile(), LogisticRegression()).fit(X, y)
-    goal = Goal(pipeline, table.layout, target=1, probe=table.values)
-    with pytest.raises(ModelError, match=r"step Fragile .* raised RuntimeError .* too many rows for me") as caught:
-        smooth_if_possible(goal, NUMBERS, table.values, "auto", "search")
-    assert not isinstance(caught.value, StructureError)
-    forest = Goal(RandomForestClassifier(3).fit(X, y), table.layout, target=1, probe=table.values)
-    assert smooth_if_possible(forest, NUMBERS, table.values, "auto", "search") is None
 
 
 @pytest.mark.slow

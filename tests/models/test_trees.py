@@ -38,11 +38,6 @@ def read(model, table=TABLE, target=people.DESIRED):
     return read_ensemble(goal, table.values)
 
 
-def scores(ensemble, rows=TABLE.values):
-    """The sums of the leaves that rows reach, class by class."""
-    return ensemble.value[ensemble.leaves(rows)].sum(axis=1)
-
-
 def scaled():
     return make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), LEVELS))
 
@@ -56,78 +51,6 @@ SCIKIT = [
     make_pipeline(coded(), MinMaxScaler(), RandomForestClassifier(15, random_state=0)),
     make_pipeline(scaled(), ExtraTreesClassifier(15, max_depth=6, random_state=0)),
 ]
-
-
-@pytest.mark.parametrize("model", SCIKIT, ids=lambda model: type(model[-1]).__name__)
-def test_the_mean_of_the_leaves_is_the_probability_of_a_forest(model):
-    model = model.fit(X, Y)
-    ensemble = read(model)
-    np.testing.assert_allclose(ensemble.scale * scores(ensemble), model.predict_proba(X), atol=1e-9)
-
-
-def margins_of_scikit(model, rows):
-    return model.decision_function(rows)
-
-
-def boosted():
-    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
-    return {
-        "gradient": (GradientBoostingClassifier(n_estimators=12), coded, margins_of_scikit),
-        "histograms": (HistGradientBoostingClassifier(max_iter=12), scaled, margins_of_scikit),
-        "xgboost": (
-            xgboost.XGBClassifier(n_estimators=12, n_jobs=1),
-            scaled,
-            lambda model, rows: model[-1].predict(model[:-1].transform(rows), output_margin=True),
-        ),
-        "lightgbm": (
-            lightgbm.LGBMClassifier(n_estimators=12, verbose=-1, n_jobs=1),
-            scaled,
-            lambda model, rows: model[-1].booster_.predict(model[:-1].transform(rows), raw_score=True),
-        ),
-    }
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.parametrize("name", ["gradient", "histograms", "xgboost", "lightgbm"])
-def test_the_sum_of_the_leaves_is_the_margin_of_a_boosted_ensemble_up_to_its_start(name):
-    last, prepared, margin = boosted()[name]
-    model = make_pipeline(prepared(), last)
-    y = (Y == people.DESIRED).astype(int)
-    model.fit(X, y)
-    ensemble = read(model, target=1)
-    apart = margin(model, X) - scores(ensemble)[:, 1]
-    np.testing.assert_allclose(apart, apart[0], atol=1e-4)
-    assert not ensemble.votes
-
-
-@pytest.mark.parametrize(
-    "last", [GradientBoostingClassifier(n_estimators=5), HistGradientBoostingClassifier(max_iter=5)]
-)
-def test_boosted_ensembles_of_three_classes_are_read_class_by_class(last):
-    y = np.digitize(X["score"] - X["share_used"], [-1, 0.3])
-    model = make_pipeline(coded(), last).fit(X, y)
-    ensemble = read(model, target=2)
-    own = scores(ensemble)
-    apart = model.decision_function(X) - own
-    np.testing.assert_allclose(apart, np.tile(apart[0], (len(X), 1)), atol=1e-6)
-
-
-@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
-def test_boosters_of_three_classes_are_read_class_by_class(library):
-    module = pytest.importorskip(library)
-    numbers = X[NUMBERS]
-    schema = Schema(tuple(feature for feature in people.schema() if feature.name in NUMBERS and not feature.derived))
-    numbers = numbers[list(schema.names)]
-    y = np.digitize(X["score"] - X["share_used"], [-1, 0.3])
-    quiet = {"verbosity": 0} if library == "xgboost" else {"verbose": -1}
-    last = module.XGBClassifier if library == "xgboost" else module.LGBMClassifier
-    model = last(n_estimators=5, n_jobs=1, **quiet).fit(numbers, y)
-    table = Table.read(numbers, schema)
-    ensemble = read(model, table, 2)
-    own = scores(ensemble, table.values)
-    said = np.log(model.predict_proba(numbers))
-    apart = (said - said[:, :1]) - (own - own[:, :1])
-    np.testing.assert_allclose(apart, np.tile(apart[0], (len(X), 1)), atol=1e-4)
 
 
 def test_leaves_are_those_of_scikit_learn_and_paths_lead_to_them():

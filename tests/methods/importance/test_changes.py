@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Guarded, Schema
+from attain import Counterfactuals, Feature, GrowingSpheres, Guarded, Schema
 from attain.methods.importance import find_importances
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal
@@ -173,26 +173,6 @@ def test_time_passes_whatever_changes() -> None:
     assert gains(found, schema) == pytest.approx({(0, "debt"): 10.0, (1, "debt"): 10.0})
 
 
-def test_an_answer_that_only_waits_has_no_row_in_the_frame() -> None:
-    schema = Schema(
-        (
-            Feature("months", "count", clock=True),
-            Feature("since", "count", clock=True),
-            Feature("debt", "count", pace=1, immutable=True),
-        )
-    )
-    X = pd.DataFrame(RANDOM.integers(0, 30, (200, 3)), columns=schema.names)
-    model = plane([1.0, 1.0, 0.0], X)
-    explainer = Guarded(schema, laws=None).fit(X)
-    person = pd.DataFrame({"months": [2], "since": [1], "debt": [5]})
-    result = explainer.explain(model, person, target=1, importance=True)
-    months = int(np.ceil((10 - 3) / 2))  # both clocks advance until their sum is 10
-    assert result.months.tolist() == [months]
-    assert result.waits.tolist() == [True]
-    assert not len(result.importance)
-    assert Counterfactuals.from_json(result.to_json()).importance.equals(result.importance)
-
-
 def test_clocks_follow_from_time() -> None:
     clocks = tuple(Feature(name, "count", clock=True) for name in ("months", "since"))
     schema = Schema((*clocks, Feature("debt", "count")), rules=("if debt = 0 then since >= 6",))
@@ -245,28 +225,6 @@ def test_what_a_rule_or_law_asks_for_is_marked(given: dict[str, Any]) -> None:
     assert frame["needed_by_law"].tolist() == [False, True]
     assert frame["needed_for_decision"].tolist() == [True, False]
     assert frame["gain"].tolist() == [8.0, 0.0]
-
-
-def test_the_result_is_read_back_and_does_not_depend_on_the_batch() -> None:
-    result = explained(importance=True)
-    again = Counterfactuals.from_json(result.to_json())
-    pd.testing.assert_frame_equal(again.importance, result.importance)
-    assert again.to_json() == result.to_json()
-    X = people.frame(200)
-    y = people.labels(X)
-    model = people.linear_model(X, y)
-    explainer = GrowingSpheres(people.schema(), laws=people.LAWS, figures=False, samples=60).fit(X, y)
-    refused = X[model.predict(X) == people.REFUSED].head(6)
-    backwards = explainer.explain(model, refused[::-1], target=people.DESIRED, importance=True).importance
-    keys = ["person", "feature"]
-    pd.testing.assert_frame_equal(
-        backwards.sort_values(keys, ignore_index=True), result.importance.sort_values(keys, ignore_index=True)
-    )
-
-
-def test_it_must_be_asked_for() -> None:
-    with pytest.raises(AttainError, match="importance=True"):
-        _ = explained().importance
 
 
 def test_guarded_answers_say_what_keeps_them_typical() -> None:

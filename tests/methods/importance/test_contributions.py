@@ -161,16 +161,6 @@ def test_any_other_model_is_drawn_with_an_exact_sum_and_an_honest_error(monkeypa
     assert 40 < extra <= 300 + 40 + 3 * (2 * 40 * 5 + 1)  # which training rows have the decision, these, and steps
 
 
-def test_contributions_do_not_depend_on_the_batch() -> None:
-    model = fitted("neighbours")
-    result, backwards = explained(model, X.head(4)), explained(model, X.iloc[[3, 1]])
-    mine = result.contributions[result.contributions["person"].isin([1, 3])]
-    keys = ["person", "rank"]
-    pd.testing.assert_frame_equal(
-        mine.reset_index(drop=True), backwards.contributions.sort_values(keys, ignore_index=True)
-    )
-
-
 def test_everybody_who_can_be_read_has_them_and_immutable_inputs_are_marked() -> None:
     model = fitted("boosting")
     rows = X.head(6).assign(home=["rents", "castle", "owns", "owns", "rents", "rents"])
@@ -253,8 +243,3 @@ def test_without_training_rows_they_are_refused(tmp_path: Path) -> None:
     explainer.save(tmp_path / "saved.attain", reference="none")
     with pytest.raises(AttainError, match="reference='rows'"):
         attain.load(tmp_path / "saved.attain").explain(fitted("linear"), X.head(1), target=1, contributions=True)
-
-
-def test_they_must_be_asked_for() -> None:
-    with pytest.raises(AttainError, match="contributions=True"):
-        _ = explained(fitted("linear"), X.head(1), contributions=False).contributions
