@@ -21,7 +21,6 @@ cdef struct Column:
     Grid grid
     Span codes  # its special codes, in a pool of numbers
     Span states  # its levels, or its special codes and then an ordinary value, among the states of all columns
-    Span edges  # the ends of the parts that look-ups know, in the pool
 
 cdef struct Limits:  # of one cell
     double own  # the factual's

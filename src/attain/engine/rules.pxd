@@ -19,12 +19,6 @@ cdef struct Instruction:  # an operation, and those of its operands that it has
     Py_ssize_t goal  # where a jump leads
     Span span  # of instructions, of columns in `lists`, or of numbers in the pool
 
-cdef struct Group:  # rules over parts of the same columns, as tables
-    Span columns  # in `lists`, each followed by its stride
-    Py_ssize_t table  # which combinations of parts break any rule, then the same of each member
-    Py_ssize_t combinations
-    Span members  # the rules, in `lists`
-
 cdef struct Derivation:  # a computed column
     Py_ssize_t column
     Span inputs
@@ -41,7 +35,6 @@ cdef struct Rule:
 
 cdef struct Room:  # scratch for one row
     double* stack
-    Py_ssize_t* parts  # of each column
     Py_ssize_t* broken  # of each rule: 1 where the row breaks it
 
 
@@ -50,12 +43,10 @@ cdef class Rules:
     cdef object _given
     cdef Column[::1] column
     cdef Instruction[::1] code
-    cdef Group[::1] groups
     cdef Derivation[::1] derivations
     cdef Rule[::1] rules
-    cdef Py_ssize_t[::1] others, looked_up, lists
+    cdef Py_ssize_t[::1] lists
     cdef double[::1] numbers
-    cdef unsigned char[::1] tables
     cdef Py_ssize_t depth
 
     cdef Room divided(self, double* room) noexcept nogil

@@ -2,7 +2,6 @@ import numpy as np
 
 OPERATIONS: dict[str, int]
 INSTRUCTION: np.dtype[np.void]
-GROUP: np.dtype[np.void]
 DERIVATION: np.dtype[np.void]
 RULE: np.dtype[np.void]
 
@@ -11,14 +10,10 @@ class Rules:
         self,
         column: np.ndarray,
         code: np.ndarray,
-        groups: np.ndarray,
         derivations: np.ndarray,
         rules: np.ndarray,
-        others: np.ndarray,
-        looked_up: np.ndarray,
         lists: np.ndarray,
         numbers: np.ndarray,
-        tables: np.ndarray,
         depth: int,
     ) -> None: ...
     def broken(self, rows: np.ndarray) -> np.ndarray: ...

@@ -4,8 +4,6 @@ Expressions and formulas are one postfix code. A verdict is a number, 1 true, 0 
 smallest of its parts, `or` the largest, `not` the negative, and `if a then b` is max(−a, b). How a broken rule is
 repaired (`attain.engine.settle`), and by how much a row breaks it, are instructions of the same code, with jumps over
 what is not broken.
-Rules that compare at most three columns with constants are tables: each column is divided into parts, and which rules
-are broken is looked up by the combination of parts that a row is in.
 """
 
 import numpy as np
@@ -13,9 +11,8 @@ import numpy as np
 from attain.engine.cells import matrix
 
 from libc.math cimport INFINITY, NAN, ceil, exp, fabs, floor, isfinite, log, pow, rint, sqrt
-from libc.string cimport memset
 
-from attain.engine.cells cimport LEVELS, rounded, ordinary, same, within
+from attain.engine.cells cimport LEVELS, rounded, ordinary, same
 
 OPERATIONS = {
     "number": NUMBER, "column": CELL, "table": TABLE, "in": AMONG, "missing": MISSING,
@@ -30,34 +27,26 @@ OPERATIONS = {
 cdef double TOLERANCE = 1e-9  # numbers that differ by less, relative to them or to 1, count as equal
 
 cdef Instruction[1] _instruction
-cdef Group[1] _group
 cdef Derivation[1] _derivation
 cdef Rule[1] _rule
 INSTRUCTION = np.asarray(<Instruction[:1]> _instruction).dtype
-GROUP = np.asarray(<Group[:1]> _group).dtype
 DERIVATION = np.asarray(<Derivation[:1]> _derivation).dtype
 RULE = np.asarray(<Rule[:1]> _rule).dtype
 """The dtypes of the structs of a program."""
 
 
-cdef Py_ssize_t entries_below(const double* numbers, Span span, double value) noexcept nogil:
-    """How many of some sorted numbers are below a value."""
-    cdef Py_ssize_t low = span.start, high = span.end, middle
-    while low < high:
+cdef Py_ssize_t located(double cell, const double* keys, Span span) noexcept nogil:
+    """Where a cell is among sorted keys, up to rounding; −1 where it is none of them."""
+    cdef Py_ssize_t low = span.start, high = span.end - 1, middle
+    while low < high:  # the first key that is not below the cell, or the last
         middle = (low + high) // 2
-        if numbers[middle] < value:
+        if keys[middle] < cell:
             low = middle + 1
         else:
             high = middle
-    return low - span.start
-
-
-cdef Py_ssize_t located(double cell, const double* keys, Span span) noexcept nogil:
-    """Where a cell is among sorted keys, up to rounding; −1 where it is none of them."""
-    cdef Py_ssize_t after = min(span.start + entries_below(keys, span, cell), span.end - 1)
-    cdef Py_ssize_t before = max(after - 1, span.start)
-    cdef Py_ssize_t nearest = before if fabs(cell - keys[before]) < fabs(cell - keys[after]) else after
-    return nearest if fabs(cell - keys[nearest]) <= tolerance(cell, keys[nearest]) else -1
+    if low > span.start and fabs(cell - keys[low - 1]) < fabs(cell - keys[low]):
+        low -= 1
+    return low if fabs(cell - keys[low]) <= tolerance(cell, keys[low]) else -1
 
 
 cdef double tolerance(double left, double right) noexcept nogil:
@@ -131,28 +120,22 @@ cdef double kept_distance(double own, double before, double value) noexcept nogi
 cdef class Rules:
     """A rule book as arrays of structs, as `attain.tables.program` makes them.
 
-    `others` are the rules that are no tables, `looked_up` the columns of tables; `lists`, `numbers`
-    and `tables` are what the spans of the structs are in.
+    `lists` and `numbers` are what the spans of the structs are in.
     """
 
     def __init__(self, *given):
         # a buffer of structs cannot be read-only, as that of a mapped file is
-        given = tuple(np.require(part, requirements="W") for part in given[:10]) + given[10:]
+        given = tuple(np.require(part, requirements="W") for part in given[:6]) + given[6:]
         self._given = given
-        self.column, self.code, self.groups, self.derivations, self.rules = given[:5]
-        self.others, self.looked_up, self.lists, self.numbers, self.tables, self.depth = given[5:]
+        self.column, self.code, self.derivations, self.rules, self.lists, self.numbers, self.depth = given
         self.columns, self.number = len(self.column), len(self.rules)
-        self.room = self.depth + self.columns + self.number
+        self.room = self.depth + self.number
 
     def __reduce__(self):
         return Rules, self._given
 
     cdef Room divided(self, double* room) noexcept nogil:
-        cdef Room made
-        made.stack = room
-        made.parts = <Py_ssize_t*> (room + self.depth)
-        made.broken = made.parts + self.columns
-        return made
+        return Room(room, <Py_ssize_t*> (room + self.depth))
 
     cdef double run(self, Span code, const double* row, double* stack) noexcept nogil:
         """The value that some instructions make of a row."""
@@ -195,25 +178,10 @@ cdef class Rules:
     cdef bint find_broken(self, const double* row, Room room) noexcept nogil:
         """Which rules a row breaks, into `room.broken`; says whether there is any."""
         cdef bint some = False
-        cdef Py_ssize_t g, i, where
-        cdef const Group* group
-        memset(room.broken, 0, self.number * sizeof(Py_ssize_t))
-        find_parts(self, row, room.parts)
-        for g in range(self.groups.shape[0]):
-            group = &self.groups[g]
-            where = group.table
-            for i in range(group.columns.start, group.columns.end, 2):
-                where += room.parts[self.lists[i]] * self.lists[i + 1]
-            if self.tables[where]:
-                some = True
-                for i in range(group.members.start, group.members.end):
-                    where += group.combinations
-                    if self.tables[where]:
-                        room.broken[self.lists[i]] = 1
-        for i in range(self.others.shape[0]):
-            if self.breaks(self.others[i], row, room.stack):
-                some = True
-                room.broken[self.others[i]] = 1
+        cdef Py_ssize_t k
+        for k in range(self.number):
+            room.broken[k] = self.breaks(k, row, room.stack)
+            some = some or room.broken[k]
         return some
 
     cdef bint no_worse(self, Py_ssize_t k, const double* row, const double* own, double* stack) noexcept nogil:
@@ -286,22 +254,6 @@ cdef class Rules:
             for i in range(cells.shape[0]):
                 self.compute(&cells[i, 0], &own[i, 0], rounds, &stack[0])
         return result
-
-
-cdef void find_parts(Rules rules, const double* row, Py_ssize_t* parts) noexcept nogil:
-    """The part that the cell of each column of a table is in: a missing one is in the last."""
-    cdef Py_ssize_t i, j, last
-    cdef const Column* column
-    for i in range(rules.looked_up.shape[0]):
-        j = rules.looked_up[i]
-        column = &rules.column[j]
-        if column.kind >= LEVELS:
-            last = column.states.end - column.states.start  # levels that are not in the schema are one part
-            parts[j] = last + 1 if row[j] != row[j] else <Py_ssize_t> within(row[j], 0.0, last)
-        elif row[j] != row[j]:
-            parts[j] = column.edges.end - column.edges.start + 1
-        else:
-            parts[j] = entries_below(&rules.numbers[0], column.edges, row[j])
 
 
 cdef double excess(Rules rules, Py_ssize_t k, const double* row, double* stack) noexcept nogil:

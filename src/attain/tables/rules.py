@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from attain.engine.cells import COLUMN, grid
-from attain.engine.rules import DERIVATION, GROUP, INSTRUCTION, OPERATIONS, RULE, Rules
+from attain.engine.rules import DERIVATION, INSTRUCTION, OPERATIONS, RULE, Rules
 from attain.schema.feature import Feature
 from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication, Missing, Not, Or
 from attain.schema.schema import Law, Rule, Schema
@@ -165,14 +165,10 @@ class _Assembler:
         return Rules(
             np.array(columns, dtype=COLUMN),
             code,
-            np.zeros(0, dtype=GROUP),
             np.array(derivations, dtype=DERIVATION),
             np.array(rules, dtype=RULE),
-            np.arange(len(rules)),
-            np.zeros(0, dtype=np.intp),
             np.array(self._lists, dtype=np.intp),
             np.array(self._numbers, dtype=np.float64),
-            np.zeros(0, dtype=np.uint8),
             len(code),
         )
 
@@ -182,7 +178,7 @@ class _Assembler:
         for feature in self._schema:
             number = len(feature.levels) + len(feature.special) + bool(feature.special)
             spacing = grid(feature.step if feature.numeric else 1.0)
-            columns.append((_kind(feature), spacing, self._pool(feature.special), (states, states + number), (0, 0)))
+            columns.append((_kind(feature), spacing, self._pool(feature.special), (states, states + number)))
             states += number
         return columns
 
