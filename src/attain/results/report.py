@@ -53,8 +53,7 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
         count=count,
         outcomes=[(*outcome_words(kind), times) for kind, times in counted_outcomes(result)],
         **_overview(result),
-        measures=(measures := _measures(result)),
-        tiles=_tiles(result, measures),
+        measures=_measures(result),
         changes=_changes(result),
         waiting=bool(result.months.any()),
         clocks=[plain(result.table.schema.features[j].title) for j in result.table.schema.clocks],
@@ -69,14 +68,12 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
 
 
 def _overview(result: Counterfactuals) -> dict[str, Any]:
-    """Why people have no answer, and whose records cannot be read."""
-    statuses = Counter(status for status in result.statuses if status is not Status.FOUND)
+    """How many have an answer, why others have none, and whose records cannot be read."""
+    statuses = Counter(result.statuses)
     return {
+        "answered": statuses.pop(Status.FOUND, 0),
         "already": statuses[Status.ALREADY_DESIRED],
-        "unanswered": [
-            (outcome_words(status)[0], f"{count:,}", status.reason, status.remedy or "–")
-            for status, count in statuses.most_common()
-        ],
+        "unanswered": statuses.most_common(),
         "unreadable": [
             (plain(result.table.labels[i]), plain(error)) for i, error in [*result.troubles.items()][:_LISTED]
         ],
@@ -135,23 +132,6 @@ def _of_answered(result: Counterfactuals, values: Any) -> np.ndarray:
     found = np.full(len(result), np.nan)
     found[result.owners[result.best]] = values
     return found
-
-
-def _tiles(result: Counterfactuals, measures: Mapping[str, Measure]) -> list[tuple[str, str, str]]:
-    """The largest figures: the value, its name, and what is to be known about it."""
-    asked = sum(status is not Status.ALREADY_DESIRED for status in result.statuses)
-    named = {
-        "found": ("with an answer", f"{int(result.found.sum()):,} of {asked:,}"),
-        "typical": ("typical answers", "{}"),
-        "changed": ("features to change", "{} on average"),
-        "total_shift": ("total shift", "{} percentile points"),
-        "months": ("months to carry out", "{} on average"),
-    }
-    return [
-        (measures[name].text, title, about.format(measures[name].interval).strip())
-        for name, (title, about) in named.items()
-        if name in measures
-    ]
 
 
 def _changes(result: Counterfactuals) -> list[tuple[str, str, float, tuple[str, str]]]:
