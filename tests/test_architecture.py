@@ -36,7 +36,7 @@ BUDGETS = {
     "models": 2_396,
     "population": 1_139,
     "density": 2_136,
-    "results": 2_114,
+    "results": 2_110,
     "methods": 6_338,
     "metrics": 1_618,
     "letters": 887,

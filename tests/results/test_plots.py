@@ -19,7 +19,7 @@ from attain import CCHVAE, Counterfactuals, Feature, Guarded, Schema, Status
 from attain.core.drawing import detached, label, save
 from attain.core.errors import AttainError, DataError, MissingExtraError
 from attain.results.details import Importances, Ranges
-from attain.results.plot_people import time_waited
+from attain.results.levers import time_waited
 from attain.results.plots import Plots
 from tests.density.outside import ProbabilisticPCA
 from tests.results.handmade import result_of

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
-from attain.core.arrays import is_missing
 from attain.core.drawing import COLOURS, FAINT, LOOKS, TRACK, headline, label, legend_below, mark, style
-from attain.core.errors import DataError, listed
-from attain.core.intervals import MISSING, in_reading_order
-from attain.core.text import ENGLISH, number, plain
 from attain.results.details import Plane
-from attain.results.options import WAITING
-from attain.schema.text import described
-from attain.tables import unchanged
-from attain.tables.labels import column_groups
+from attain.results.levers import Moves, Population
 
-if TYPE_CHECKING:
-    from attain.results.counterfactuals import Counterfactuals
-
-_MOST_FEATURES, _MOST_BY_GROUP = 15, 8
-"""How many features are shown for everybody, and by group."""
-_MOST_GROUPS: Final = 6
 _NAME: Final = 26
 """Characters of a feature's name on a line."""
 _LANE: Final = 0.19
@@ -35,116 +21,6 @@ _SHADES: Final = ("#f9d9c6", "#fdefe6", "#e6f1f8", "#c9e1f0")
 """From no decision for the target to all, in steps of a quarter."""
 _CLOSE: Final = 0.03
 """Options nearer than this share of both sides would hide each other."""
-
-
-class Moves(NamedTuple):
-    """What the answers of one group do with one feature.
-
-    Attributes
-    ----------
-    shifts
-        The signed shift of each answer that moves it on its scale, in percentile points.
-    levels
-        The most frequent other changes, as text: new levels, with how often each is taken.
-    share
-        The share of the group whose answer changes it, from 0 to 1.
-    """
-
-    shifts: np.ndarray
-    levels: str
-    share: float
-
-
-class Population(NamedTuple):
-    """What the answers of groups of people change.
-
-    Attributes
-    ----------
-    groups
-        How many people with an answer each has, by name.
-    levers
-        For each feature its title, and what the answers of each group do with them.
-    about
-        A line on both.
-    """
-
-    groups: dict[str, int]
-    levers: list[tuple[str, list[Moves]]]
-    about: str
-
-
-def population(result: Counterfactuals, by: Any) -> Population:
-    """What the best answers change, the features changed most often first; waiting stands for all clocks.
-
-    `by` is None, the name of a column, or has the group of each person.
-    """
-    changed = changed_columns(result)
-    masks = _groups(result, by)
-    order = np.argsort(-changed.sum(axis=0), kind="stable")[: int(changed.any(axis=0).sum())]
-    levers = []
-    for j in order[: _MOST_FEATURES if len(masks) == 1 else _MOST_BY_GROUP].tolist():
-        feature = result.table.schema.features[j] if j < len(result.table.schema) else None
-        moves = [_moves(result, j, changed[:, j] & mask, int(mask.sum())) for mask in masks.values()]
-        levers.append((WAITING if feature is None else feature.title, moves))
-    about = f"the best answers of {int(result.found.sum())} of {len(result)} people"
-    if len(levers) < len(order):
-        about += f"; the {len(levers)} features changed most often, of {len(order)}"
-    return Population({name: int(mask.sum()) for name, mask in masks.items()}, levers, about)
-
-
-def changed_columns(result: Counterfactuals) -> np.ndarray:
-    """Which features the best answers (b,) change, clocks never, and at the end which of them wait, (b, d + 1)."""
-    best = result.best
-    changed = ~unchanged(result.table.values[result.owners[best]], result.rows[best])
-    changed[:, list(result.table.schema.clocks)] = False
-    return np.column_stack((changed, result.waits[best]))
-
-
-def _moves(result: Counterfactuals, j: int, chosen: np.ndarray, people: int) -> Moves:
-    """What the best answers `chosen` (b,) of a group of so many people do with feature `j`, or how long they wait."""
-    options = np.flatnonzero(result.best)[chosen]
-    share = len(options) / people if people else 0.0
-    if j == len(result.table.schema):
-        return Moves(np.empty(0), time_waited(result.months[options]), share)
-    feature = result.table.schema.features[j]
-    before, after = (100 * part[options, j] for part in result.percentiles[:2])
-    on_scale = ~np.isnan(before) & ~np.isnan(after)
-    values = [result.table.layout.value(feature.name, float(cell)) for cell in result.rows[options[~on_scale], j]]
-    common = Counter(label(described(value, feature), 24) for value in values).most_common(2)
-    return Moves((after - before)[on_scale], ", ".join(f"→ {text} ({count})" for text, count in common), share)
-
-
-def time_waited(waits: np.ndarray) -> str:
-    """`1 to 18 months, median 6`, for some numbers of months (w,)."""
-    if not len(waits) or waits.min() == waits.max():
-        return ENGLISH.duration(float(waits[0])) if len(waits) else ""
-    return f"{number(waits.min())} to {ENGLISH.duration(float(waits.max()))}, median {number(float(np.median(waits)))}"
-
-
-def _groups(result: Counterfactuals, by: Any) -> dict[str, np.ndarray]:
-    """By name, which of the best answers (b,) belong to each group; the smallest groups are put together."""
-    owners = result.owners[result.best]
-    if by is None:
-        return {"everybody": np.ones(len(owners), dtype=bool)}
-    names = np.array(_group_names(result, by), dtype=object)[owners]
-    counts = Counter(names.tolist())
-    kept = list(counts) if len(counts) <= _MOST_GROUPS else [name for name, _ in counts.most_common(_MOST_GROUPS - 1)]
-    masks = {name: np.asarray(names == name) for name in sorted(kept, key=in_reading_order)}
-    if len(counts) > len(kept):
-        masks[f"{len(counts) - len(kept)} other groups"] = ~np.any(list(masks.values()), axis=0)
-    return masks or {"nobody": np.zeros(0, dtype=bool)}
-
-
-def _group_names(result: Counterfactuals, by: Any) -> list[str]:
-    """The group of each person."""
-    if isinstance(by, str):
-        if by not in result.table.schema:
-            raise DataError(f"by is {by!r}; the columns are {listed(result.table.schema.names)}")
-        return column_groups(result.table, by)
-    given = list(by)
-    if len(given) != len(result):
-        raise DataError(f"by must have one group for each of the {len(result)} people, got {len(given)}")
-    return [MISSING if is_missing(item) else plain(item) for item in given]
 
 
 def size(people: Population, lanes: int) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from attain.core.drawing import finished, label, shown
 from attain.core.errors import AttainError, DataError
 from attain.core.text import plain
 from attain.results import plot_changes, plot_people
+from attain.results.levers import population
 from attain.results.options import Option
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Plots:
         ax
             Axes to draw in.
         """
-        people = plot_people.population(self.result, by)
+        people = population(self.result, by)
         ax = self._axes(ax, *plot_people.size(people, len(people.groups)))
         plot_people.shift_lanes(ax, "What answers change, and how far", people)
         return finished(ax)

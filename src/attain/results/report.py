@@ -20,9 +20,8 @@ from attain.core.intervals import mean_intervals, share_interval
 from attain.core.page import Cell, write_page
 from attain.core.text import ENGLISH, number, plain
 from attain.results.exports import flattened
-from attain.results.levers import lever_rows
+from attain.results.levers import changed_columns, lever_rows, time_waited
 from attain.results.options import WAITING
-from attain.results.plot_people import changed_columns, time_waited
 from attain.results.plots import Plots
 from attain.results.report_people import counted_outcomes, explorer, outcome_words
 from attain.results.status import Status, Verdict
