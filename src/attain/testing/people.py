@@ -104,20 +104,17 @@ def labels(people: pd.DataFrame, seed: int = 1) -> pd.Series:
 
 def linear_model(X: pd.DataFrame, y: pd.Series) -> Any:
     """A logistic regression on the raw frame."""
-    levels = ["housing", "sex", "education", "mortgage"]
-    numbers = [name for name in X.columns if name not in levels]
-    prepared = make_column_transformer(
-        (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
-        (OneHotEncoder(handle_unknown="ignore"), levels),
-    )
-    return make_pipeline(prepared, LogisticRegression(max_iter=1000)).fit(X, y)
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    return _fitted(LogisticRegression(max_iter=1000), numbers, X, y)
 
 
 def tree_model(X: pd.DataFrame, y: pd.Series) -> Any:
     """A decision tree on the raw frame."""
+    return _fitted(DecisionTreeClassifier(max_depth=5, random_state=0), SimpleImputer(strategy="median"), X, y)
+
+
+def _fitted(model: Any, numbers: Any, X: pd.DataFrame, y: pd.Series) -> Any:
     levels = ["housing", "sex", "education", "mortgage"]
-    numbers = [name for name in X.columns if name not in levels]
-    prepared = make_column_transformer(
-        (SimpleImputer(strategy="median"), numbers), (OneHotEncoder(handle_unknown="ignore"), levels)
-    )
-    return make_pipeline(prepared, DecisionTreeClassifier(max_depth=5, random_state=0)).fit(X, y)
+    others = [name for name in X.columns if name not in levels]
+    prepared = make_column_transformer((numbers, others), (OneHotEncoder(handle_unknown="ignore"), levels))
+    return make_pipeline(prepared, model).fit(X, y)
