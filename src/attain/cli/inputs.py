@@ -23,11 +23,12 @@ from attain.results.exports import heading
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.schema.schema import without_bounds
+from attain.schema.toml import SIDES
 from attain.tables import Table, files
 
 _NAMED: Final = 5
 """How many people are named in a message."""
-_SIDES: Final = {"range": ("down", "up"), "bounds": ("lower", "upper")}
+_LIMITS: Final = ("range", "bounds")
 
 
 def read_request(given: Given) -> tuple[Explainer, Model, Any]:
@@ -115,7 +116,7 @@ def _with_pairs(content: Any) -> Any:
     """The content with a pair of sides for each of its limits."""
     if not isinstance(content, Mapping):
         return content
-    limits = {key: content[key] for key in _SIDES if isinstance(content.get(key), Mapping)}
+    limits = {key: content[key] for key in _LIMITS if isinstance(content.get(key), Mapping)}
     pairs = {key: {name: _pair(key, name, sides) for name, sides in named.items()} for key, named in limits.items()}
     return {**content, **pairs}
 
@@ -123,11 +124,11 @@ def _with_pairs(content: Any) -> Any:
 def _pair(key: str, name: str, given: Any) -> Any:
     if not isinstance(given, Mapping):
         return tuple(given) if isinstance(given, list) else given
-    unknown = [side for side in given if side not in _SIDES[key]]
+    unknown = [side for side in given if side not in SIDES[key]]
     if unknown:
-        sides = " and ".join(_SIDES[key])
+        sides = " and ".join(SIDES[key])
         raise FileError(f"--constraints: {key} of {name!r} has unknown keys {listed(unknown)}; use {sides}")
-    return tuple(given.get(side) for side in _SIDES[key])
+    return tuple(given.get(side) for side in SIDES[key])
 
 
 def is_json(path: str) -> bool:

@@ -8,9 +8,10 @@ rows.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -119,18 +120,21 @@ def rate(broken: Any, applies: Any) -> Any:
     return np.where(broken >= whole, 1.0, betaincinv(broken + 1.0, np.maximum(whole - broken, 1e-300), 0.95))
 
 
-class Candidate(Protocol):
+class Candidate(ABC):
     """Something that may be a law."""
 
     @property
     def tests(self) -> int:
         """The number of tests that it takes."""
+        return 1
 
+    @abstractmethod
     def tested(self, rows: Rows, test: Test) -> Self | None:
         """What of it passes a test on some rows; None if nothing does."""
 
     def fitted(self, rows: Rows, exceptions: float) -> Self | None:
         """The same with what all rows say; None if they say that it is nothing."""
+        return self
 
 
 _C = TypeVar("_C", bound=Candidate)
@@ -150,19 +154,15 @@ def _passing(candidates: Iterable[_C], rows: Rows, test: Test) -> list[_C]:
 
 
 @dataclass(frozen=True)
-class Relation:
+class Relation(Candidate):
     """`a <= b` or `a = b`, where a and b are positions of columns of numbers."""
 
     sign: Literal["<=", "="]
     a: int
     b: int
-    tests: ClassVar[int] = 1
 
     def tested(self, rows: Rows, test: Test) -> Self | None:
         return self if test.passes(self.counts(rows), _MOSTLY if self.sign == "<=" else _BY_CHANCE) else None
-
-    def fitted(self, rows: Rows, exceptions: float) -> Self:
-        return self
 
     def counts(self, rows: Rows) -> Counts:
         left, right = rows.numbers[self.a], rows.numbers[self.b]
@@ -207,7 +207,7 @@ def relations(half: Rows) -> Iterator[Relation]:
 
 
 @dataclass(frozen=True, eq=False)
-class Dependency:
+class Dependency(Candidate):
     """Column a fixes column b: for each value of a the place of the value of b that goes with it, −1 where unknown."""
 
     a: int
@@ -264,7 +264,7 @@ def dependencies(half: Rows) -> Iterator[Dependency]:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Candidate):
     """States of columns a and b that exclude each other: `mask` (states of a, states of b)."""
 
     a: int
@@ -278,9 +278,6 @@ class Pairs:
     def tested(self, rows: Rows, test: Test) -> Self | None:
         mask = self.mask & test.passes(pair_counts(rows, self.a, self.b))
         return replace(self, mask=mask) if mask.any() else None
-
-    def fitted(self, rows: Rows, exceptions: float) -> Self:
-        return self
 
 
 def pairs(half: Rows) -> Iterator[Pairs]:
@@ -303,7 +300,7 @@ def pair_counts(rows: Rows, a: int, b: int) -> Counts:
 
 
 @dataclass(frozen=True)
-class Side:
+class Side(Candidate):
     """Cells of b are at most (`sign` 1) or at least (−1) `limit` in rows that are in this state of a."""
 
     b: int
@@ -311,7 +308,6 @@ class Side:
     state: int
     sign: int
     limit: float
-    tests: ClassVar[int] = 1
 
     def tested(self, rows: Rows, test: Test) -> Self | None:
         counts = self.counts(rows)

@@ -16,7 +16,7 @@ from attain.schema.feature import Feature
 from attain.schema.schema import Law, Schema
 
 FORMAT = "attain-schema-1"
-_SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up"), "reach": ("lower", "upper")}
+SIDES = {"bounds": ("lower", "upper"), "range": ("down", "up"), "reach": ("lower", "upper")}
 _DEFAULTS = {item.name: item.default for item in fields(Feature)}
 _TOP = ("format", "max_months", "rules", "laws", "feature")
 _INNER_QUOTES = re.compile(r'"[^"]*"[^\s,\]}=#"]')
@@ -51,8 +51,8 @@ def property_line(name: str, value: Any, between: str = "") -> str:
         keys = ("code", "meaning") if name == "special" else ("from", "to")
         tables = [between + _toml(dict(zip(keys, pair, strict=True))) for pair in value.items()]
         return f"{name} = [{(',' if between else ', ').join(tables)}" + (",\n]" if between else "]")
-    if name in _SIDES:
-        value = {side: limit for side, limit in zip(_SIDES[name], value, strict=True) if limit is not None}
+    if name in SIDES:
+        value = {side: limit for side, limit in zip(SIDES[name], value, strict=True) if limit is not None}
     return f"{name} = {_toml(value)}"
 
 
@@ -168,10 +168,10 @@ FORMS = {
 
 
 def _parsed(key: str, value: Any) -> Any:
-    if key in _SIDES:
-        if set(value) - set(_SIDES[key]):
+    if key in SIDES:
+        if set(value) - set(SIDES[key]):
             raise KeyError
-        return tuple(value.get(side) for side in _SIDES[key])
+        return tuple(value.get(side) for side in SIDES[key])
     if key == "special":
         return {item["code"]: item.get("meaning", "") for item in value}
     if key == "transitions":
