@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from attain import Feature, Guarded, Schema, Status
 from attain.core.errors import AttainError
-from attain.letters import Letter, Option, write
+from attain.letters import Letter, LetterOption, write
 from attain.letters.content import call_constraints
-from attain.letters.printed import candidates, inward, shown
+from attain.letters.rounding import candidates, inward, shown
 from attain.methods.records import assess
 from attain.results.details import Ranges
 from attain.tables import Table, on_grid
@@ -32,7 +32,7 @@ def letter(accepts: Any, option: dict[str, Any], *, language: str = "en", **fiel
     return write(made, method, world.model(accepts), world.TEXTS, language=language)[0]
 
 
-def only(found: Letter) -> Option:
+def only(found: Letter) -> LetterOption:
     assert len(found.content.options) == 1
     return found.content.options[0]
 
@@ -189,7 +189,7 @@ def ranges_of(low: list[float], high: list[float], columns: list[int], levels: A
 def test_ranges_are_printed_where_they_were_checked_and_contain_what_is_printed() -> None:
     made = world.result(ONE, {0: [{"amount": 4523.72, "rating": "middle"}]}, [{"amount": -1}])
 
-    def with_range(low: float, least: float = 0.0) -> Option:
+    def with_range(low: float, least: float = 0.0) -> LetterOption:
         ranges = ranges_of([low, 1.0], [4523.72, 2.0], [0, 3])
         accepts = world.model(lambda f: (f["amount"] <= 4523.72) & (f["amount"] >= least) & (f["rating"] != "low"))
         return only(write(replace(made, intervals=ranges), EXPLAINER, accepts, world.TEXTS)[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from attain.core.errors import AttainError, listed
-from attain.letters.printed import Printed, Printer, shown
+from attain.letters.rounding import PrintedOption, Printer, shown
 from attain.letters.texts import Texts, is_coded, level_key
 from attain.methods.persistence import as_json
 from attain.methods.records import Recheck
@@ -34,7 +34,7 @@ _DIGITS: Final = 3
 
 
 @dataclass(frozen=True)
-class Change:
+class LetterChange:
     """One detail of an option: its name, its value today and the new one.
 
     Attributes
@@ -61,7 +61,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Option:
+class LetterOption:
     """A way to another decision.
 
     Attributes
@@ -81,8 +81,8 @@ class Option:
         "smallest" where it is the smallest change that is enough, "typical" where it asks for more; otherwise empty.
     """
 
-    changes: tuple[Change, ...]
-    follows: tuple[Change, ...]
+    changes: tuple[LetterChange, ...]
+    follows: tuple[LetterChange, ...]
     wait: str
     takes: str
     longer: str
@@ -122,7 +122,7 @@ class Content:
     person: Any
     outcome: str
     reasons: tuple[Reason, ...] = ()
-    options: tuple[Option, ...] = ()
+    options: tuple[LetterOption, ...] = ()
     absence: str = ""
     fixed: tuple[str, ...] = ()
 
@@ -195,7 +195,7 @@ def _check_decisions(result: Counterfactuals, recheck: Recheck, positions: Seque
         )
 
 
-def _check_reviewed(result: Counterfactuals, printed: Sequence[Printed]) -> None:
+def _check_reviewed(result: Counterfactuals, printed: Sequence[PrintedOption]) -> None:
     """Refuses options that change what nobody has reviewed, unless the call allowed that."""
     names = dict.fromkeys(name for one in printed for name in result.option(one.option).unreviewed)
     if names and not result.settings.get("allow_unreviewed"):
@@ -221,15 +221,15 @@ class OptionWriter:
     def _result(self) -> Counterfactuals:
         return self.printer.result
 
-    def options(self, positions: Sequence[int], most: int) -> dict[int, list[Option]]:
+    def options(self, positions: Sequence[int], most: int) -> dict[int, list[LetterOption]]:
         """At most `most` options of each person at some positions, by position."""
-        printed, written = self.printer.options(positions, most), dict[int, list[Option]]()
+        printed, written = self.printer.options(positions, most), dict[int, list[LetterOption]]()
         _check_reviewed(self._result, printed)
         for one in printed:
             written.setdefault(one.owner, []).append(self._option(one))
         return written
 
-    def _option(self, one: Printed) -> Option:
+    def _option(self, one: PrintedOption) -> LetterOption:
         region, own, owner = self.printer.recheck.region, self._result.table.values[one.owner], np.array([one.owner])
         features = self._result.table.schema.features
         follows = [j for j in np.flatnonzero(~unchanged(own, one.row)).tolist() if j not in one.chosen]
@@ -239,7 +239,7 @@ class OptionWriter:
         waits = bool(region.waits(one.row[None], owner)[0])
         all_of_it, enough = (self.texts.language.duration(time) if time else "" for time in (months, least))
         changes = sorted((self._change(one, j) for j in one.chosen), key=lambda change: not change.needed)
-        return Option(
+        return LetterOption(
             changes=tuple(changes),
             follows=tuple(self._following(one, j) for j in follows if features[j].clock is None),
             wait=all_of_it if waits else "",
@@ -250,12 +250,12 @@ class OptionWriter:
             purpose=self._result.option(one.option).purpose,
         )
 
-    def _change(self, one: Printed, j: int) -> Change:
+    def _change(self, one: PrintedOption, j: int) -> LetterChange:
         feature, own = self._result.table.schema.features[j], self._result.table.values[one.owner, j]
         label, after = self.texts.label(feature), self._shown(feature, one.row[j])
         before = self._shown(feature, shown(feature, own))
         low, high = self._ends(feature, *one.ranges[j]) if j in one.ranges else ("", "")
-        return Change(
+        return LetterChange(
             label[:1].upper() + label[1:],  # it begins a line
             self._shown(feature, own) if before == after else before,
             after,
@@ -272,14 +272,14 @@ class OptionWriter:
             return "" if below else self._shown(feature, low), "" if above else self._shown(feature, high)
         return self.texts.start(feature, low), self._shown(feature, high)
 
-    def _following(self, one: Printed, j: int) -> Change:
+    def _following(self, one: PrintedOption, j: int) -> LetterChange:
         feature = self._result.table.schema.features[j]
         cells = [float(self._result.table.values[one.owner, j]), float(one.row[j])]
         if feature.numeric:
             short = [cell if cell.is_integer() else float(f"{cell:.{_DIGITS}g}") for cell in cells]
             cells = cells if short[0] == short[1] else short
         before, after = (self._shown(feature, cell) for cell in cells)
-        return Change(self.texts.label(feature), before, after)
+        return LetterChange(self.texts.label(feature), before, after)
 
     def _shown(self, feature: Feature, cell: float) -> str:
         return self.texts.value(feature, self._result.table.layout.value(feature.name, float(cell)))

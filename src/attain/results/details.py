@@ -169,8 +169,8 @@ class Plane(NamedTuple):
         """The names of both axes."""
         if self.variance is None:
             return ["latent dimension 1", "latent dimension 2"]
-        of = "the codes" if self.latent else "the columns"
+        source = "the codes" if self.latent else "the columns"
         return [
-            f"{name} principal component of {of} ({100 * share:.0f} % of variance)"
+            f"{name} principal component of {source} ({100 * share:.0f} % of variance)"
             for name, share in zip(("first", "second"), self.variance.tolist(), strict=True)
         ]

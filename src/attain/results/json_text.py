@@ -74,7 +74,7 @@ class Floats(_Stored, tag_field="dtype", tag="float"):
     values: FloatArray
 
 
-class Content(_Stored, kw_only=True):
+class StoredResult(_Stored, kw_only=True):
     """The file; `sentences` and `changes` are for programs without this package, and follow from the rest."""
 
     format: str
@@ -111,7 +111,7 @@ def to_json(result: Counterfactuals) -> str:
     """All fields of the result; numbers keep every digit."""
     table, library = result.table, result.table.layout.library
     source, changes = library.read(table.source), long_columns(result, "changes")
-    content = Content(
+    content = StoredResult(
         format=FORMAT,
         schema=table.schema.to_toml(),
         library=library.name,
@@ -206,7 +206,7 @@ def read_fields(text: str) -> dict[str, Any]:
         for name, kind in _DETAILS.items():
             if unknown := set(content.get(name) or ()) - {item.name for item in fields(kind)}:
                 raise ValueError(f"{name}: unknown key {min(unknown)}")
-        return _fields(as_kind(content, Content, _array))
+        return _fields(as_kind(content, StoredResult, _array))
     except FileError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -224,7 +224,7 @@ def _array(kind: Any, value: Any) -> np.ndarray:
     return array
 
 
-def _fields(content: Content) -> dict[str, Any]:
+def _fields(content: StoredResult) -> dict[str, Any]:
     """The fields of a result, checked against each other."""
     table = Table.read(_frame(content), toml.read(content.schema), errors="status")
     people, width, options = len(table), len(table.schema), len(content.owners)
@@ -262,7 +262,7 @@ def _figures(stored: Mapping[str, Integers | Floats], count: int) -> dict[str, n
     return {name: _shaped(figure.values, count) for name, figure in stored.items()}
 
 
-def _details(content: Content, table: Table) -> dict[str, Any]:
+def _details(content: StoredResult, table: Table) -> dict[str, Any]:
     """Ranges, importance, contributions and relations, each of which may be missing."""
     options, width = len(content.owners), len(table.schema)
     ranges, known, related = content.intervals, content.attributions, content.related
@@ -315,7 +315,7 @@ def _check_cells(table: Table, columns: np.ndarray, cells: np.ndarray) -> None:
                 raise ValueError(f"the column {feature.name!r} has a level that is not in the schema")
 
 
-def _frame(content: Content) -> Any:
+def _frame(content: StoredResult) -> Any:
     """The frame of the factuals, in the library it came from."""
     library, people = library_named(content.library), len(content.status)
     columns = {

@@ -41,7 +41,7 @@ _SHARE: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Printed:
+class PrintedOption:
     """An option as it is printed.
 
     Attributes
@@ -72,7 +72,7 @@ class Printed:
 class _Version(NamedTuple):
     """An option with other cells (n, k) in the columns (k,); all n versions are asked about."""
 
-    option: Printed
+    option: PrintedOption
     columns: Sequence[int]
     cells: np.ndarray
 
@@ -84,7 +84,7 @@ class Printer:
     result: Counterfactuals
     recheck: Recheck
 
-    def options(self, positions: Sequence[int], most: int) -> list[Printed]:
+    def options(self, positions: Sequence[int], most: int) -> list[PrintedOption]:
         """At most `most` options of each person at some positions, in order."""
         options = list(self._rounded(positions, most))
         self._mark_unneeded(options)
@@ -95,7 +95,7 @@ class Printer:
         """Whether nobody changes the feature by itself: it is computed from others, or advances with time."""
         return feature.computed is not None or feature.clock is not None or feature.name in self.result.following
 
-    def _rounded(self, positions: Sequence[int], most: int) -> Iterator[Printed]:
+    def _rounded(self, positions: Sequence[int], most: int) -> Iterator[PrintedOption]:
         """The options in their coarsest rounding that holds; those that are equal then once."""
         which = np.flatnonzero(np.isin(self.result.owners, positions))
         rows, holds = self._coarsest(which)
@@ -106,7 +106,7 @@ class Printer:
             shown = all(printable(rows[k, j]) for j in chosen)
             if shown and len(mine) < most and rows[k].tobytes() not in mine:
                 mine.append(rows[k].tobytes())
-                yield Printed(int(which[k]), owner, rows[k], chosen)
+                yield PrintedOption(int(which[k]), owner, rows[k], chosen)
 
     def _chosen(self, row: np.ndarray, owner: int) -> tuple[int, ...]:
         features, own = self.result.table.schema.features, self.result.table.values[owner]
@@ -128,7 +128,7 @@ class Printer:
         first, at = good.argmax(axis=0), np.arange(len(rows))
         return checked.rows.reshape(versions.shape)[first, at], good[first, at]
 
-    def _mark_unneeded(self, options: Sequence[Printed]) -> None:
+    def _mark_unneeded(self, options: Sequence[PrintedOption]) -> None:
         """Marks changes that can be left out one by one, if they can be left out together, too."""
         own = self.result.table.values
         pairs = [(one, j) for one in options for j in one.chosen]
@@ -159,7 +159,7 @@ class Printer:
             for version, good, final in zip(versions, holds, finals, strict=True)
         ]
 
-    def _mark_others(self, options: Sequence[Printed]) -> None:
+    def _mark_others(self, options: Sequence[PrintedOption]) -> None:
         """Notes the other values with which options hold, one column at a time, where ranges were asked for."""
         versions = [version for one in options for version in self._others(one)]
         for (one, (j,), cells), good in zip(versions, self._hold(versions), strict=True):
@@ -168,7 +168,7 @@ class Printer:
             elif good:
                 one.levels[j] = [int(level) for level in cells[:, 0] if level != one.row[j]]
 
-    def _others(self, one: Printed) -> Iterator[_Version]:
+    def _others(self, one: PrintedOption) -> Iterator[_Version]:
         """Other values of each needed change: levels, or numbers between round ends, that take no longer."""
         ranges, schema, own = self.result.intervals, self.result.table.schema, self.result.table.values[one.owner]
         if ranges is None:
