@@ -20,7 +20,7 @@ from attain.methods.guarded.search import Costs, GuardedSearch, GuardedSettings,
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal, Model
-from attain.models.compiled import compile_score
+from attain.models.scores import compile_score
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
 from attain.population.relations import Relations

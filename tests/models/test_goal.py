@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from attain.core.errors import ModelError
+from attain.core.errors import AttainError, ModelError
 from attain.models import Goal, JointGoal, Judgement, Model
 from attain.models.adapter import decision, lead
 from attain.models.reader import by_halves
@@ -221,19 +221,19 @@ def test_parameters_out_of_range_are_refused(numbers):
         return Goal(good, numbers.layout, **{"target": "good", "probe": numbers.probe, **wrong})
 
     for probability in (0, 1.2, -0.1, np.nan, "0.7", True):
-        with pytest.raises(ModelError, match=r"probability must be a number > 0 and ≤ 1, got .*"):
+        with pytest.raises(AttainError, match=r"probability must be a number > 0 and ≤ 1, got .*"):
             ask(probability=probability)
     for margin in (-1e-9, np.nan, np.inf, None):
-        with pytest.raises(ModelError, match=r"margin must be a number ≥ 0, got .*"):
+        with pytest.raises(AttainError, match=r"margin must be a number ≥ 0, got .*"):
             ask(margin=margin)
     with pytest.raises(ModelError, match="probe has no rows"):
         ask(probe=numbers.probe[:0])
-    with pytest.raises(ModelError, match=r"accepts must be one of 'numpy', 'pandas', .*, got 'arrow'"):
+    with pytest.raises(AttainError, match=r"accepts must be one of 'numpy', 'pandas', .*, got 'arrow'"):
         Model(good, accepts="arrow")
-    with pytest.raises(ModelError, match=r"returns must be one of 'labels', 'probabilities', 'scores', got 'odds'"):
+    with pytest.raises(AttainError, match=r"returns must be one of 'labels', 'probabilities', 'scores', got 'odds'"):
         Model(good, returns="odds")
     for batch_rows in (0, 2.5, True):
-        with pytest.raises(ModelError, match=r"batch_rows must be an integer ≥ 1, got .*"):
+        with pytest.raises(AttainError, match=r"batch_rows must be an integer ≥ 1, got .*"):
             Model(good, batch_rows=batch_rows)
     for classes in ("ab", ["one"], ["a", "a"]):
         with pytest.raises(ModelError, match=r"classes must be at least two different labels.*, got"):

@@ -30,15 +30,22 @@ def check_integer(name: str, value: object, least: int) -> None:
 
 
 def check_number(
-    name: str, value: object, *, least: float | None = None, above: float | None = None, below: float = math.inf
+    name: str,
+    value: object,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float = math.inf,
+    most: float = math.inf,
 ) -> None:
-    """Raises unless `value` is a number ≥ `least`, > `above` and < `below`."""
+    """Raises unless `value` is a finite number ≥ `least`, > `above`, < `below` and ≤ `most`."""
     number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
-    if (least is None or number >= least) and (above is None or number > above) and number < below:
+    if (least is None or number >= least) and (above is None or number > above) and number < below and number <= most:
         return
     limits = [f"≥ {least:g}"] if least is not None else []
     limits += [f"> {above:g}"] if above is not None else []
     limits += [f"< {below:g}"] if below < math.inf else []
+    limits += [f"≤ {most:g}"] if most < math.inf else []
     raise AttainError(f"{name} must be a number {' and '.join(limits)}, got {value!r}")
 
 

@@ -26,11 +26,10 @@ from attain.methods.result import Figures, call_settings, notes_on
 from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check, rounded_score
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
-from attain.models.compiled import compile_score
 from attain.models.encoding import StructureError
 from attain.models.goal import Control
 from attain.models.reader import Learning, OutOfTime
-from attain.models.scores import AdditiveScore, additive_score
+from attain.models.scores import AdditiveScore, additive_score, compile_score
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Plane

@@ -7,13 +7,13 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from hashlib import blake2b
-from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from attain.core.arrays import as_python
+from attain.core.checks import check_number
 from attain.core.errors import ModelError, listed
 from attain.engine.score import LeastScore, Score, Sums
 from attain.models.adapter import AnswerKind, Answers, Label, decision, lead, winning_lead
@@ -154,7 +154,7 @@ class Goal:
     """
 
     compiled: CompiledScore | None = None
-    """What `judge` asks instead of the model, where that decides alike; see `attain.models.compiled`."""
+    """What `judge` asks instead of the model, where that decides alike; see `attain.models.scores`."""
 
     def __init__(
         self,
@@ -168,7 +168,11 @@ class Goal:
         tolerant: bool = False,
         learning: Learning | None = None,
     ) -> None:
-        _check_numbers(probability, margin, probe)
+        if probability is not None:
+            check_number("probability", probability, above=0, most=1)
+        check_number("margin", margin, least=0)
+        if not len(probe):
+            raise ModelError("probe has no rows; pass at least one, the model is tried out on them")
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
         self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant, learning=learning)
@@ -463,16 +467,3 @@ def _apart(first: np.ndarray, again: np.ndarray) -> np.ndarray:
     """Which of two answers about the same rows differ, (n,)."""
     apart = np.abs(first - again) > REPEATABLE * np.maximum(1.0, np.abs(first))
     return np.asarray(apart.reshape(len(first), -1).any(axis=1))
-
-
-def _check_numbers(probability: object, margin: object, probe: np.ndarray) -> None:
-    if probability is not None and not (_is_number(probability) and 0 < probability <= 1):
-        raise ModelError(f"probability must be a number > 0 and ≤ 1, got {probability!r}")
-    if not (_is_number(margin) and 0 <= margin < np.inf):
-        raise ModelError(f"margin must be a number ≥ 0, got {margin!r}")
-    if not len(probe):
-        raise ModelError("probe has no rows; pass at least one, the model is tried out on them")
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar, get_args
 
+from attain.core.checks import check_choice, check_integer
 from attain.core.errors import ModelError
 from attain.core.files import file_digest
 from attain.core.frames import library_names
-from attain.models import boosters, functions, onnx, sklearn
+from attain.models import functions, onnx, sklearn
 from attain.models.adapter import Accepts, Adapter, Label, Options, Returns, plain_classes
 
 
@@ -24,7 +25,7 @@ class AdapterSource(Protocol):
 
 Source = TypeVar("Source", bound=AdapterSource)
 
-_SOURCES: list[AdapterSource] = [onnx, boosters, sklearn, functions]
+_SOURCES: list[AdapterSource] = [onnx, sklearn, functions]
 """In the order in which they are tried: what any object with `predict` looks like comes last."""
 
 
@@ -121,14 +122,11 @@ class Model:
     ) -> None:
         if isinstance(model, Model):
             raise ModelError("the model is a Model already; pass the classifier itself, or use Model.of")
-        for name, value, known in (
-            ("accepts", accepts, ("numpy", *library_names())),
-            ("returns", returns, get_args(Returns)),
-        ):
-            if value is not None and value not in known:
-                raise ModelError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
-        if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
-            raise ModelError(f"batch_rows must be an integer ≥ 1, got {batch_rows!r}")
+        if accepts is not None:
+            check_choice("accepts", accepts, ("numpy", *library_names()))
+        if returns is not None:
+            check_choice("returns", returns, get_args(Returns))
+        check_integer("batch_rows", batch_rows, 1)
         self.model = model
         self.batch_rows = batch_rows
         self.class_names = _named(class_names)

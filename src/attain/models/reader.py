@@ -1,9 +1,4 @@
-"""One model read through one layout: rows of the matrix in, checked answers out.
-
-What a model returned is checked and brought into one form; errors say what was wrong, and for how many rows. Labels
-become positions in the classes. Probabilities become a matrix with one column per class. Scores are such a matrix too,
-or one number per row whose sign decides between two classes.
-"""
+"""One model read through one layout: rows of the matrix in, checked answers out."""
 
 from __future__ import annotations
 
@@ -20,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from attain.core.errors import AttainError, ModelError, listed
-from attain.models.adapter import AnswerKind, Answers, Label
+from attain.models.adapter import (
+    AnswerKind,
+    Answers,
+    Label,
+    as_array,
+    check_gradient,
+    checked,
+    joined_answers,
+    seen_classes,
+)
 from attain.models.model import Model, RowCounter
 
 if TYPE_CHECKING:
@@ -28,10 +32,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-UNKNOWN = -1
-"""The position of a label that is not among the known classes, where a model may have others."""
-FEW = 16
-"""Up to this many classes, comparing all labels with each class is faster than looking up each label."""
 _SLOW: Final = 0.1
 """Seconds. What a model took longer to answer is kept while it is learned about."""
 
@@ -250,7 +250,7 @@ class Reader:
                     answer = self._answer(kind, some, batch)
                     given |= {each: as_array(values, len(some), self.title) for each, values in answer.items()}
             parts.append(given)
-        answers = {kind: _joined([part[kind] for part in parts], self.title) for kind in parts[0]}
+        answers = {kind: joined_answers([part[kind] for part in parts], self.title) for kind in parts[0]}
         return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
 
     def _answer(self, kind: AnswerKind, rows: np.ndarray, batch: Any) -> Mapping[AnswerKind, Any]:
@@ -332,7 +332,7 @@ class Reader:
             self.count_rows(len(some))
             with self._asking("the gradient", some):
                 lead, gradient = (np.asarray(part, dtype=np.float64) for part in ask(some, k))
-            _check_gradient(self.title, some, lead, gradient)
+            check_gradient(self.title, some, lead, gradient)
             parts.append((lead, gradient))
         leads, gradients = zip(*parts, strict=True)
         return np.concatenate(leads), np.concatenate(gradients)
@@ -385,135 +385,3 @@ class Reader:
         """Rows of the matrix as an array with the columns the model wants, in their order."""
         array = self.layout.array(rows)
         return array if self._positions is None else array[:, self._positions]
-
-
-def as_array(raw: Any, length: int, title: str) -> np.ndarray:
-    """An answer as an array with one entry per row, or a `ModelError`."""
-    try:
-        array = np.asarray(raw)
-    except Exception as error:
-        raise ModelError(
-            f"{title} returned a {type(raw).__name__} that is not an array: {type(error).__name__}: {error}"
-        ) from error
-    if array.ndim == 0:
-        what, duty = f"a single {type(raw).__name__}", "return one answer for each row"
-    elif len(array) != length:
-        what, duty = f"{len(array)} answers", "return one for each row"
-    elif array.ndim > 2:
-        what, duty = f"an array of shape {array.shape}", "have one or two dimensions"
-    else:
-        return array
-    raise ModelError(f"{title} returned {what} for {length} rows; it must {duty}")
-
-
-def checked(
-    kind: AnswerKind, array: np.ndarray, classes: tuple[Label, ...], title: str, *, closed: bool = True
-) -> np.ndarray:
-    """An answer of a known kind in its one form."""
-    if kind == "labels":
-        return _positions(array, classes, title, closed)
-    values = _numbers(kind, array, title)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    columns = 2 if values.ndim == 1 else values.shape[1]
-    if columns != len(classes):
-        raise ModelError(
-            f"{title} returned {kind} of shape {array.shape} for {len(array)} rows, but has {len(classes)} classes: "
-            f"{listed(classes)}"
-        )
-    if kind == "scores":
-        return values
-    low, high = values.min(), values.max()
-    if low < -1e-6 or high > 1 + 1e-6:
-        raise ModelError(
-            f"{title} returned probabilities from {low:g} to {high:g} for {len(array)} rows; they must be between 0 "
-            "and 1 (if they are scores, pass Model(model, returns='scores'))"
-        )
-    return np.column_stack([1.0 - values, values]) if values.ndim == 1 else values
-
-
-def _numbers(kind: AnswerKind, array: np.ndarray, title: str) -> np.ndarray:
-    try:
-        values = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(
-            f"{title} returned {kind} that are not numbers for {len(array)} rows, such as {array.ravel()[0]!r}"
-        ) from None
-    finite = np.isfinite(values)
-    if not finite.all():
-        wrong = np.flatnonzero(~finite.reshape(len(values), -1).all(axis=1))
-        raise ModelError(
-            f"{title} returned NaN or infinite {kind} for {wrong.size} of {len(array)} rows, the first at position "
-            f"{wrong[0]}; if the model cannot handle missing values, put an imputer before it"
-        )
-    return values
-
-
-def _positions(array: np.ndarray, classes: tuple[Label, ...], title: str, closed: bool) -> np.ndarray:
-    if array.ndim == 2:
-        if array.shape[1] != 1:
-            raise ModelError(
-                f"{title} returned labels of shape {array.shape} for {len(array)} rows; it must return one per row"
-            )
-        array = array[:, 0]
-    kinds = "U" if all(isinstance(label, str) for label in classes) else "iufb"
-    if array.dtype.kind in kinds and len(classes) <= FEW:
-        positions = np.full(len(array), UNKNOWN, dtype=np.intp)
-        for position, label in enumerate(classes):
-            positions[array == label] = position
-    else:
-        known = {label: position for position, label in enumerate(classes)}
-        found = (known.get(label, UNKNOWN) for label in array.tolist())
-        positions = np.fromiter(found, dtype=np.intp, count=len(array))
-    new = positions == UNKNOWN
-    if new.any():
-        _refuse_labels(array[new].tolist(), len(array), classes, title, closed)
-    return positions
-
-
-def _refuse_labels(new: list[Any], length: int, classes: tuple[Label, ...], title: str, closed: bool) -> None:
-    missing = sum(label is None or label != label for label in new)
-    if missing:
-        raise ModelError(f"{title} returned a missing label (NaN or None) for {missing} of {length} rows")
-    if closed:
-        raise ModelError(
-            f"{title} returned labels that are not among its classes for {len(new)} of {length} rows: "
-            f"{listed(dict.fromkeys(new))}; its classes are {listed(classes)}"
-        )
-    fractions = [label for label in new if isinstance(label, float) and not label.is_integer()]
-    if fractions:
-        raise ModelError(
-            f"{title} first returned integers, which were taken for labels, and now {fractions[0]!r}; if it "
-            "returns probabilities or scores, pass Model(model, returns='probabilities')"
-        )
-
-
-def seen_classes(array: np.ndarray, title: str) -> tuple[Label, ...]:
-    """The labels in an answer, sorted: all that is known about the classes of a model that does not list them."""
-    found = set(array.ravel().tolist())
-    if any(label is None or label != label for label in found):
-        raise ModelError(f"{title} returned a missing label (NaN or None) among {len(array)} rows")
-    try:
-        return tuple(sorted(found))
-    except TypeError:
-        return tuple(sorted(found, key=str))
-
-
-def _check_gradient(title: str, array: np.ndarray, lead: np.ndarray, gradient: np.ndarray) -> None:
-    if lead.shape != (len(array),) or gradient.shape != array.shape:
-        raise ModelError(
-            f"{title} returned scores of shape {lead.shape} and a gradient of shape {gradient.shape} for "
-            f"{len(array)} rows; they must be {(len(array),)} and {array.shape}"
-        )
-    wrong = ~np.isfinite(lead) | (~np.isfinite(gradient) & ~np.isnan(array)).any(axis=1)
-    if wrong.any():
-        raise ModelError(f"{title} returned NaN or infinite gradients for {wrong.sum()} of {len(array)} rows")
-
-
-def _joined(parts: list[np.ndarray], title: str) -> np.ndarray:
-    if len(parts) == 1:
-        return parts[0]
-    shapes = {part.shape[1:] for part in parts}
-    if len(shapes) > 1:
-        raise ModelError(f"{title} returned answers of different widths in different calls: {sorted(shapes)}")
-    return np.concatenate(parts)

@@ -1,26 +1,59 @@
-"""scikit-learn classifiers and pipelines, and every estimator with their methods."""
+"""scikit-learn classifiers and pipelines, every estimator with their methods, and `Booster` of XGBoost and LightGBM.
+
+XGBoost's classifiers need nothing special; LightGBM's change some characters of column names.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError
-from attain.models.adapter import Adapter, AnswerKind, Options, model_title, named_classes, plain_classes
+from attain.models.adapter import Adapter, AnswerKind, Options, library_name, model_title, named_classes, plain_classes
+
+_PROBABILITIES: Final = {
+    "xgboost": ("binary:logistic", "reg:logistic", "multi:softprob"),
+    "lightgbm": ("binary", "cross_entropy", "multiclass", "multiclassova"),
+}
+_MARGINS: Final = ("binary:logitraw", "binary:hinge", "multi:softmax")
+"""Objectives of XGBoost whose predictions are scores, or labels, for which margins are asked: they rank rows."""
 
 
 def recognises(model: object) -> bool:
+    if _is_booster(model):
+        return True
     tells_classes = any(hasattr(model, name) for name in ("predict_proba", "decision_function", "classes_"))
     if not hasattr(model, "predict"):
         return False
     return tells_classes or any(base.__module__.startswith("sklearn.") for base in type(model).__mro__)
 
 
+def _is_booster(model: object) -> bool:
+    return type(model).__name__ == "Booster" and not library_name(model).isdisjoint(_PROBABILITIES)
+
+
 def adapt(model: Any, options: Options) -> Adapter:
+    libraries = library_name(model)
+    if _is_booster(model) and "xgboost" in libraries:
+        return _xgboost(model, options)
+    adapter = _lightgbm(model, options) if _is_booster(model) else _estimator(model, options)
+    if "lightgbm" not in libraries:
+        return adapter
+    names = adapter.names
+    if names is not None and names == tuple(f"Column_{j}" for j in range(len(names))):
+        names = None  # LightGBM's names for the columns of an array
+    accepts = options.accepts or ("numpy" if names is None else "pandas")
+    return replace(adapter, names=names, accepts=accepts, spell=lambda column: re.sub(r"\s", "_", column))
+
+
+def _estimator(model: Any, options: Options) -> Adapter:
     title = model_title(model)
     labels = _model_labels(model, options, title)
     names = getattr(model, "feature_names_in_", None)
@@ -158,3 +191,50 @@ def _over_threshold(model: Any, last: Any, threshold: float, labels: tuple[Any, 
         return sign * (score - threshold)
 
     return over
+
+
+def _xgboost(model: Any, options: Options) -> Adapter:
+    learner = json.loads(model.save_config())["learner"]
+    objective, names = learner["objective"]["name"], model.feature_names
+    margins = options.returns is None and objective in _MARGINS
+
+    def ask(kind: AnswerKind, batch: Any) -> dict[AnswerKind, Any]:
+        from xgboost import DMatrix
+
+        return {kind: model.predict(DMatrix(batch, enable_categorical=True), output_margin=margins)}
+
+    return Adapter(
+        title=model_title(model),
+        ask=ask,
+        kinds=("scores" if margins else _booster_kind(model, "xgboost", objective, options),),
+        classes=_booster_classes(learner["learner_model_param"]["num_class"], options),
+        accepts=options.accepts or ("numpy" if names is None else "frame"),
+        names=None if names is None else tuple(names),
+        width=int(model.num_features()),
+    )
+
+
+def _lightgbm(model: Any, options: Options) -> Adapter:
+    objective = str(model.dump_model(num_iteration=1).get("objective", "of your own"))
+    return Adapter(
+        title=model_title(model),
+        ask=lambda kind, batch: {kind: model.predict(batch)},
+        kinds=(_booster_kind(model, "lightgbm", objective, options),),
+        classes=_booster_classes(model.num_model_per_iteration(), options),
+        names=tuple(model.feature_name()),
+        width=int(model.num_feature()),
+    )
+
+
+def _booster_kind(model: Any, library: str, objective: str, options: Options) -> AnswerKind:
+    """What the predictions are."""
+    if options.returns is None and objective.split()[0] not in _PROBABILITIES[library]:
+        raise ModelError(
+            f"{model_title(model)} was trained with the objective {objective!r}, which is not a classification; if its "
+            "predictions are labels, probabilities or scores, pass for example Model(model, returns='probabilities')"
+        )
+    return options.returns or "probabilities"
+
+
+def _booster_classes(count: Any, options: Options) -> tuple[Any, ...]:
+    return tuple(range(max(2, int(count)))) if options.classes is None else options.classes

@@ -11,7 +11,7 @@ search, and nothing is searched for in as much time: every change would come on 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeAlias
@@ -177,23 +177,10 @@ class Batches:
 
     def answers(self, figures: tuple[str, ...]) -> Answers:
         """All answers; without any, the figures of these names are there too, and empty."""
-        parts = self._parts
-        if not parts:
-            nothing = {name: np.empty(0) for name in figures}
-            columns = len(self._problem.region.schema)
-            return Answers(np.empty((0, columns)), np.empty(0, dtype=np.intp), np.empty(0), [], nothing)
-        if len(parts) == 1:
-            return parts[0]
-        return Answers(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.owners for part in parts]),
-            np.concatenate([part.sort_key for part in parts]),
-            [status for part in parts for status in part.status],
-            {
-                name: np.concatenate([part.figures.get(name, np.full(len(part.rows), np.nan)) for part in parts])
-                for name in dict.fromkeys(name for part in parts for name in part.figures)
-            },
-        )
+        nothing = {name: np.empty(0) for name in figures}
+        columns = len(self._problem.region.schema)
+        empty = Answers(np.empty((0, columns)), np.empty(0, dtype=np.intp), np.empty(0), [], nothing)
+        return Answers.joined(self._parts or [empty])
 
 
 Figures: TypeAlias = dict[str, np.ndarray]
@@ -231,7 +218,7 @@ def in_time(
         return search(problem)
     last = np.minimum(region.max_months, _LONGEST_WAIT)
     owners, rows = _soonest(problem, region.factuals, np.arange(n), np.ones(n), last)
-    waiting = Answers(rows, owners, np.empty(0), [], measured(rows, region.factuals[owners]))
+    waiting = Answers(rows, owners, np.zeros(len(rows)), [], measured(rows, region.factuals[owners]))
     level = waiting.figures.get("typicality", np.zeros(len(rows)))
     enough = np.full(n, math.inf)
     enough[owners] = np.where(level > Typicality.TYPICAL, math.inf, region.months(rows, owners))
@@ -249,7 +236,7 @@ def in_time(
             found.append(replace(answers, owners=some[answers.owners]))
             for i, status in zip(some, answers.status, strict=True):
                 ended[i].append(status)
-    cheapest = sooner(problem, _cheapest(problem, _joined(found), price), measured)
+    cheapest = sooner(problem, _cheapest(problem, Answers.joined(found), price), measured)
     cheapest, answered = _cheapest(problem, cheapest, price), set(cheapest.owners.tolist())
     told = [next((status for status in _TOLD if status in some), Status.OUT_OF_REACH) for some in ended]
     return replace(cheapest, status=[Status.FOUND if i in answered else status for i, status in enumerate(told)])
@@ -295,17 +282,6 @@ def sooner(problem: Problem, answers: Answers, measured: Callable[[np.ndarray, n
     for name, values in known.items():
         figures[name][of[as_good]] = values[as_good]
     return replace(answers, rows=rows, figures=figures)
-
-
-def _joined(found: Sequence[Answers]) -> Answers:
-    """The answers of several searches; a figure that one of them does not give is NaN."""
-    names = dict.fromkeys(name for part in found for name in part.figures)
-    figures = {
-        name: np.concatenate([part.figures.get(name, np.full(len(part.rows), math.nan)) for part in found])
-        for name in names
-    }
-    rows, owners = np.concatenate([part.rows for part in found]), np.concatenate([part.owners for part in found])
-    return Answers(rows, owners, np.zeros(len(rows)), [], figures)
 
 
 def _cheapest(problem: Problem, every: Answers, price: Callable[[Problem, Answers], np.ndarray]) -> Answers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -306,12 +306,21 @@ class Answers:
         status = list(self.status)
         for i, ended in zip(owners, other.status, strict=True):
             status[i] = ended
-        return Answers(
-            np.concatenate((self.rows, other.rows)),
-            np.concatenate((self.owners, owners[other.owners])),
-            np.concatenate((self.sort_key, other.sort_key)),
-            status,
-            {name: np.concatenate((values, other.figures[name])) for name, values in self.figures.items()},
+        return replace(Answers.joined([self, replace(other, owners=owners[other.owners])]), status=status)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Answers]) -> Answers:
+        """The answers of several searches, one after the other; a figure that one of them does not give is NaN."""
+        names = dict.fromkeys(name for part in parts for name in part.figures)
+        return cls(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.owners for part in parts]),
+            np.concatenate([part.sort_key for part in parts]),
+            [status for part in parts for status in part.status],
+            {
+                name: np.concatenate([part.figures.get(name, np.full(len(part.rows), math.nan)) for part in parts])
+                for name in names
+            },
         )
 
 
