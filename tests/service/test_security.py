@@ -101,6 +101,14 @@ def test_malformed_questions_get_a_sentence(body: bytes) -> None:
         assert answer.json()["error"]["message"].endswith((".", "?"))
 
 
+@pytest.mark.parametrize("name", ["income", "education"])
+def test_limits_that_no_float_holds_get_a_sentence(name: str) -> None:
+    body = json.dumps({"person": refused()[0], "ranges": {name: [None, 10**400]}})
+    answer = client_of(shared()).post("/explain", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert "constraints['bounds']" in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize(
     "cell",
     [1e400, -1e400, float("nan"), 10**400, -1, "x", True, None, "\ud800", "\x00", 0.1, ""],
