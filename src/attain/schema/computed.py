@@ -79,7 +79,7 @@ class Proposal:
         return f"{self.column} looks computed: {self.expression} ({int(100 * share)} % of people are {what})."
 
 
-class Formula(NamedTuple):
+class Composition(NamedTuple):
     """A column as factor · Π column ** power, or factor · Σ power · column, where powers are whole."""
 
     column: int
@@ -148,7 +148,7 @@ class _Space:
             cells = self.cells[j, self.known[j]]
             self.standard[j, self.known[j]] = (cells - cells.mean()) / cells.std()
 
-    def formulas(self, j: int) -> Iterator[Formula]:
+    def formulas(self, j: int) -> Iterator[Composition]:
         """The formulas of column j that hold on these rows, with ever more columns: next what tells most of the rest.
 
         A column that tells more than the first is left out, because a multiple hides what both are put together from.
@@ -166,7 +166,7 @@ class _Space:
                 powers = np.rint(weights / unit)
                 near = np.abs(weights / unit - powers) <= (_WHOLE if self.product else _ALIKE)
                 if needed and (near & (powers != 0) & (np.abs(powers) <= (2 if self.product else 1))).all():
-                    formula = Formula(j, self.product, chosen, powers)
+                    formula = Composition(j, self.product, chosen, powers)
                     yield formula._replace(
                         factor=_factor(formula.values(self.numbers[:, known]), self.numbers[j, known])
                     )
@@ -201,8 +201,8 @@ def _factor(value: np.ndarray, cells: np.ndarray) -> float:
 
 
 def _tested(
-    features: Sequence[Feature], numbers: np.ndarray, formula: Formula
-) -> tuple[Proposal, Formula, float] | None:
+    features: Sequence[Feature], numbers: np.ndarray, formula: Composition
+) -> tuple[Proposal, Composition, float] | None:
     """How well a formula tells its column in these rows, and how much the column varies; None if not well enough.
 
     The variance of a product is relative to its mean square.

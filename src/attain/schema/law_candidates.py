@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from attain.schema.feature import Feature
-from attain.schema.law_states import SAMPLE, SMALLEST, Rows
+from attain.schema.law_states import SAMPLE, SMALLEST, LawRows
 
 LARGEST_RATE = 0.01
 """The 95 % upper bound of the share of new rows that break a law, at most."""
@@ -129,10 +129,10 @@ class Candidate(ABC):
         return 1
 
     @abstractmethod
-    def tested(self, rows: Rows, test: Test) -> Self | None:
+    def tested(self, rows: LawRows, test: Test) -> Self | None:
         """What of it passes a test on some rows; None if nothing does."""
 
-    def fitted(self, rows: Rows, exceptions: float) -> Self | None:
+    def fitted(self, rows: LawRows, exceptions: float) -> Self | None:
         """The same with what all rows say; None if they say that it is nothing."""
         return self
 
@@ -140,7 +140,7 @@ class Candidate(ABC):
 _C = TypeVar("_C", bound=Candidate)
 
 
-def confirmed(candidates: Iterable[_C], rows: Rows, first: Rows, second: Rows, exceptions: float) -> list[_C]:
+def confirmed(candidates: Iterable[_C], rows: LawRows, first: LawRows, second: LawRows, exceptions: float) -> list[_C]:
     """The candidates of one kind that are found on the first half, tested on the second and confirmed on all rows."""
     proposed = _passing(candidates, first, Test(exceptions, _PROPOSED))
     threshold = _ALPHA / _KINDS / max(sum(one.tests for one in proposed), 1)
@@ -149,7 +149,7 @@ def confirmed(candidates: Iterable[_C], rows: Rows, first: Rows, second: Rows, e
     return _passing(fitted, rows, Test(exceptions, threshold, on_all=True))
 
 
-def _passing(candidates: Iterable[_C], rows: Rows, test: Test) -> list[_C]:
+def _passing(candidates: Iterable[_C], rows: LawRows, test: Test) -> list[_C]:
     return [left for one in candidates if (left := one.tested(rows, test)) is not None]
 
 
@@ -161,10 +161,10 @@ class Relation(Candidate):
     a: int
     b: int
 
-    def tested(self, rows: Rows, test: Test) -> Self | None:
+    def tested(self, rows: LawRows, test: Test) -> Self | None:
         return self if test.passes(self.counts(rows), _MOSTLY if self.sign == "<=" else _BY_CHANCE) else None
 
-    def counts(self, rows: Rows) -> Counts:
+    def counts(self, rows: LawRows) -> Counts:
         left, right = rows.numbers[self.a], rows.numbers[self.b]
         known = ~np.isnan(left) & ~np.isnan(right)
         left, right, n = left[known], right[known], int(known.sum())
@@ -184,7 +184,7 @@ class Relation(Candidate):
         return Counts(n, broken, expected, n, edge(broken, max(inside, 0), out / max(out + near, 1)))
 
 
-def relations(half: Rows) -> Iterator[Relation]:
+def relations(half: LawRows) -> Iterator[Relation]:
     """Orders and equalities that hold on a sample, and could be told from chance.
 
     What does not hold on a sample need not be counted on all rows (Papenbrock and Naumann 2016, HyFD).
@@ -219,21 +219,21 @@ class Dependency(Candidate):
         """Each value of a is tested by itself."""
         return len(self.places)
 
-    def tested(self, rows: Rows, test: Test) -> Self | None:
+    def tested(self, rows: LawRows, test: Test) -> Self | None:
         counts, there = self.counts(rows), self.places >= 0
         proved = there & (chance(counts.broken, counts.expected) <= test.threshold)
         covered = counts.applies[proved].sum() >= _COVERED * counts.applies[there].sum()
         several = len(set(self.places[proved])) > 1
         return self if several and covered and test.passes(counts.among(there)) else None
 
-    def fitted(self, rows: Rows, exceptions: float) -> Self:
+    def fitted(self, rows: LawRows, exceptions: float) -> Self:
         whole = replace(self, places=rows.value_table(self.a, self.b).argmax(axis=1))
         counts = whole.counts(rows)
         enough = (counts.applies >= _IN_TABLE) & (counts.expected >= _IN_TABLE)
         enough &= counts.broken <= LARGEST_RATE * counts.applies
         return replace(whole, places=np.where(enough, whole.places, -1))
 
-    def counts(self, rows: Rows) -> Counts:
+    def counts(self, rows: LawRows) -> Counts:
         """The counts for each value of a."""
         table, places = rows.value_table(self.a, self.b), np.maximum(self.places, 0)
         applies = table.sum(axis=1)
@@ -242,7 +242,7 @@ class Dependency(Candidate):
         return Counts(applies, applies - right, applies * (1.0 - share), applies)
 
 
-def dependencies(half: Rows) -> Iterator[Dependency]:
+def dependencies(half: LawRows) -> Iterator[Dependency]:
     """Pairs of columns for which, on a sample sorted by a, rows with the same a seldom differ in b."""
     names = list(half.places)
     if len(names) < 2:
@@ -275,19 +275,19 @@ class Pairs(Candidate):
     def tests(self) -> int:
         return int(np.count_nonzero(self.mask))
 
-    def tested(self, rows: Rows, test: Test) -> Self | None:
+    def tested(self, rows: LawRows, test: Test) -> Self | None:
         mask = self.mask & test.passes(pair_counts(rows, self.a, self.b))
         return replace(self, mask=mask) if mask.any() else None
 
 
-def pairs(half: Rows) -> Iterator[Pairs]:
+def pairs(half: LawRows) -> Iterator[Pairs]:
     """All pairs of columns with states."""
     spoken = [j for j, column in enumerate(half.columns) if len(column.states)]
     for k, a in enumerate(spoken):
         yield from (Pairs(a, b, np.array(True)) for b in spoken[k + 1 :])
 
 
-def pair_counts(rows: Rows, a: int, b: int) -> Counts:
+def pair_counts(rows: LawRows, a: int, b: int) -> Counts:
     """The counts of every state of a with every state of b, (states of a, states of b).
 
     A pair is read in either direction, so it applies to the rows of the more frequent of the two.
@@ -309,12 +309,12 @@ class Side(Candidate):
     sign: int
     limit: float
 
-    def tested(self, rows: Rows, test: Test) -> Self | None:
+    def tested(self, rows: LawRows, test: Test) -> Self | None:
         counts = self.counts(rows)
         excludes = counts.expected >= _LEAST_EXCLUDED * counts.applies
         return self if excludes and test.passes(counts, _MOSTLY) else None
 
-    def fitted(self, rows: Rows, exceptions: float) -> Self | None:
+    def fitted(self, rows: LawRows, exceptions: float) -> Self | None:
         """The side with the limit that these rows give: an estimate of the end point.
 
         It is the extreme without as many cells as may be exceptions, moved outwards by its distance from the next
@@ -328,7 +328,7 @@ class Side(Candidate):
         limits = limit > cells[0] if self.sign < 0 else limit < cells[-1]
         return replace(self, limit=limit) if limits else None
 
-    def counts(self, rows: Rows) -> Counts:
+    def counts(self, rows: LawRows) -> Counts:
         """The counts among the rows in which a is in the state's universe."""
         order, cells = rows.in_order(self.b)
         there = (rows.columns[self.a].universe[self.state] > 0)[rows.codes[self.a][order]]
@@ -345,20 +345,20 @@ class Side(Candidate):
         sharp = edge(broken, int(inside[band].sum()), out / max(out + near, 1))
         return Counts(applies, broken, applies * out / max(int(there.sum()), 1), applies, sharp)
 
-    def beyond(self, rows: Rows) -> slice:
+    def beyond(self, rows: LawRows) -> slice:
         """The rows beyond the limit, in the order of b."""
         cells, slack = rows.in_order(self.b)[1], 1e-9 * max(1.0, abs(self.limit))
         if self.sign < 0:
             return slice(0, int(np.searchsorted(cells, self.limit - slack)))
         return slice(int(np.searchsorted(cells, self.limit + slack, "right")), len(cells))
 
-    def _inside(self, rows: Rows) -> np.ndarray:
+    def _inside(self, rows: LawRows) -> np.ndarray:
         """The rows in the state, in the order of b."""
         atom = int(np.argmax(rows.columns[self.a].members[self.state]))
         return np.asarray(rows.codes[self.a][rows.in_order(self.b)[0]] == atom)
 
 
-def sides(half: Rows, exceptions: float) -> Iterator[Side]:
+def sides(half: LawRows, exceptions: float) -> Iterator[Side]:
     """Limits of numbers given a state that enough rows are in, where the limits exclude enough."""
     for b in half.numeric:
         order, cells = half.in_order(b)

@@ -30,14 +30,14 @@ from attain.schema.law_candidates import (
     relations,
     sides,
 )
-from attain.schema.law_states import SMALLEST, Atom, Column, Rows
+from attain.schema.law_states import SMALLEST, Atom, LawColumn, LawRows
 
 Exclusion = tuple[int, tuple[int, ...], int, tuple[int, ...]]
 """(a, states, b, excluded): no row is in one of the states of column a and one of the excluded ones of b."""
 
 
 @dataclass(frozen=True)
-class Table:
+class Determines:
     """The value of column b that goes with each value of a: numbers, or positions of levels."""
 
     a: int
@@ -46,10 +46,10 @@ class Table:
 
 
 @dataclass(frozen=True)
-class States:
+class StateSet:
     """Some states of one column."""
 
-    column: Column
+    column: LawColumn
     states: tuple[int, ...]
 
     @property
@@ -65,21 +65,21 @@ class States:
 class Excludes:
     """Rows that are in one of `given` are in none of `excluded`."""
 
-    given: tuple[States, ...]
-    excluded: tuple[States, ...]
+    given: tuple[StateSet, ...]
+    excluded: tuple[StateSet, ...]
 
 
 @dataclass(frozen=True)
 class Within:
     """Rows that are in `given` have numbers of a column from `low` to `high`."""
 
-    given: States
+    given: StateSet
     feature: Feature
     low: float | None
     high: float | None
 
 
-Statement: TypeAlias = Relation | Table | Excludes | Within
+Statement: TypeAlias = Relation | Determines | Excludes | Within
 
 
 def findings(
@@ -91,7 +91,7 @@ def findings(
     """
     if len(values) < SMALLEST or len(features) < 2:
         return
-    rows = Rows.of(features, values)
+    rows = LawRows.of(features, values)
     first, second = rows[coin], rows[~coin]
     found = partial(confirmed, rows=rows, first=first, second=second, exceptions=exceptions)
     orders, tables = found(relations(first)), found(dependencies(first))
@@ -107,7 +107,7 @@ class _Selection:
     `states[j]` and `atoms[j]`.
     """
 
-    def __init__(self, rows: Rows, found: Sequence[Relation], tables: Sequence[Dependency]) -> None:
+    def __init__(self, rows: LawRows, found: Sequence[Relation], tables: Sequence[Dependency]) -> None:
         from scipy.linalg import block_diag
 
         self.rows, self.columns, self.all_relations = rows, rows.columns, found
@@ -133,7 +133,10 @@ class _Selection:
             yield relation, relation.counts(self.rows).expected
         for a, b in self.independent:
             table = self.tables[a, b]
-            yield Table(a, b, self._entries(table)), float(table.counts(self.rows).among(table.places >= 0).expected)
+            yield (
+                Determines(a, b, self._entries(table)),
+                float(table.counts(self.rows).among(table.places >= 0).expected),
+            )
         known = self._known()
         exclusions = self._exclusions(pairs, known)
         strongest = sorted(
@@ -315,8 +318,8 @@ class _Selection:
             together = len(self.rows) * self._share(given) * self._share(excluded)
             yield statement, expected[laws[0]] if len(laws) == 1 else together
 
-    def _states_of(self, parts: Iterable[tuple[int, tuple[int, ...]]]) -> tuple[States, ...]:
-        return tuple(States(self.columns[j], states) for j, states in parts)
+    def _states_of(self, parts: Iterable[tuple[int, tuple[int, ...]]]) -> tuple[StateSet, ...]:
+        return tuple(StateSet(self.columns[j], states) for j, states in parts)
 
     def _share(self, parts: Iterable[tuple[int, tuple[int, ...]]]) -> float:
         """The share of rows that would be in any of these states of columns if the columns were independent."""
@@ -336,7 +339,7 @@ class _Selection:
         return alike.values()
 
 
-def _direction(left: Column, right: Column, mask: np.ndarray, x: int, y: int) -> str:
+def _direction(left: LawColumn, right: LawColumn, mask: np.ndarray, x: int, y: int) -> str:
     """Which state is the condition: a specific one rather than “has a value”, and codes are said together."""
     whole, other = left.states[x] is None, right.states[y] is None
     if whole != other:

@@ -51,7 +51,7 @@ class Atom:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class LawColumn:
     """One column as atoms.
 
     `members` (states, atoms) says which atoms are in each state: each atom that laws speak of, in order, then all
@@ -92,14 +92,14 @@ InOrder: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LawRows:
     """Rows, column by column: as atoms, as numbers and value by value.
 
     `codes` (d, n) are atoms. `numbers` (d, n) are ordinary numbers, and NaN everywhere else. Columns with few distinct
     values are in `places` (n,): positions in `distinct`, −1 where a cell is not ordinary.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[LawColumn, ...]
     codes: np.ndarray
     numbers: np.ndarray
     distinct: Mapping[int, np.ndarray]
@@ -107,7 +107,7 @@ class Rows:
     _in_order: dict[int, InOrder] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, features: Sequence[Feature], values: np.ndarray) -> Rows:
+    def of(cls, features: Sequence[Feature], values: np.ndarray) -> LawRows:
         """The rows of a matrix (n, d)."""
         read = [_column(feature, cells) for feature, cells in zip(features, values.T, strict=True)]
         numbers, distinct, places = ordinary_numbers(features, values), {}, {}
@@ -125,12 +125,12 @@ class Rows:
     def __len__(self) -> int:
         return self.codes.shape[1]
 
-    def __getitem__(self, chosen: np.ndarray | slice) -> Rows:
+    def __getitem__(self, chosen: np.ndarray | slice) -> LawRows:
         places = {j: cells[chosen] for j, cells in self.places.items()}
-        return Rows(self.columns, self.codes[:, chosen], self.numbers[:, chosen], self.distinct, places)
+        return LawRows(self.columns, self.codes[:, chosen], self.numbers[:, chosen], self.distinct, places)
 
     @property
-    def sample(self) -> Rows:
+    def sample(self) -> LawRows:
         """The first rows, for screening."""
         return self[slice(SAMPLE)]
 
@@ -173,7 +173,7 @@ def _counts(x: np.ndarray, y: np.ndarray, rows: int, columns: int) -> np.ndarray
     return flat.reshape(rows, columns).astype(np.float64)
 
 
-def _column(feature: Feature, cells: np.ndarray) -> tuple[Column, np.ndarray]:
+def _column(feature: Feature, cells: np.ndarray) -> tuple[LawColumn, np.ndarray]:
     """The column with these cells, and the atom of each, (n,)."""
     special = sorted(feature.special)
     known = ordinary(feature, cells)
@@ -191,7 +191,7 @@ def _column(feature: Feature, cells: np.ndarray) -> tuple[Column, np.ndarray]:
     universe = np.where(is_ordinary[spoken, None] > 0, is_ordinary, 1.0)
     if not is_ordinary.all():
         members, universe = np.vstack([members, is_ordinary]), np.vstack([universe, np.ones(len(atoms))])
-    return Column(feature, tuple(atoms), members, universe), codes.astype(np.int16)
+    return LawColumn(feature, tuple(atoms), members, universe), codes.astype(np.int16)
 
 
 def _frequent_levels(feature: Feature, cells: np.ndarray) -> tuple[list[Atom], np.ndarray]:

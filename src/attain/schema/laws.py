@@ -24,8 +24,8 @@ from attain.schema.feature import Feature
 from attain.schema.formulas import Formula, Implication, View
 from attain.schema.language import parse_rule, quoted_level, quoted_name
 from attain.schema.law_candidates import LARGEST_RATE, Relation, rate
-from attain.schema.law_selection import Excludes, Statement, States, Table, Within, findings
-from attain.schema.law_states import Atom, Column, shuffled
+from attain.schema.law_selection import Determines, Excludes, Statement, StateSet, Within, findings
+from attain.schema.law_states import Atom, LawColumn, shuffled
 from attain.schema.reading import read_frame
 from attain.schema.schema import Law, Schema
 
@@ -130,7 +130,7 @@ def with_evidence(laws: Sequence[Law], features: Sequence[Feature], values: np.n
 
 def _restates(statement: Statement, features: Sequence[Feature]) -> bool:
     """Whether it says what a computed column equals, which the schema's own expression does exactly."""
-    if not isinstance(statement, Relation | Table) or (isinstance(statement, Relation) and statement.sign == "<="):
+    if not isinstance(statement, Relation | Determines) or (isinstance(statement, Relation) and statement.sign == "<="):
         return False
     return any(features[j].computed is not None for j in (statement.a, statement.b))
 
@@ -179,7 +179,7 @@ def _cell(feature: Feature, value: float) -> str:
     return _exact(value) if feature.numeric else quoted_level(feature.levels[int(value)])
 
 
-def _condition(given: States) -> str:
+def _condition(given: StateSet) -> str:
     """A row is in one of the states: several levels, or one state."""
     feature, atoms = given.column.feature, given.atoms
     name, atom = quoted_name(feature.name), atoms[0]
@@ -207,7 +207,7 @@ def _gap(name: str, atom: Atom) -> str:
     return f"{_exact(atom.low)} < {name} < {_exact(atom.high)}"
 
 
-def _consequence(excluded: States) -> str:
+def _consequence(excluded: StateSet) -> str:
     """A row is in none of the states, which are all of presence or all of ordinary cells."""
     column, atoms, name = excluded.column, excluded.atoms, quoted_name(excluded.column.feature.name)
     if excluded.presence:
@@ -225,7 +225,7 @@ def _consequence(excluded: States) -> str:
     return _among(name, remaining) if remaining else _among(name, [_cell(column.feature, a.low) for a in known], "not")
 
 
-def _numbers(column: Column, gone: Sequence[Atom]) -> str:
+def _numbers(column: LawColumn, gone: Sequence[Atom]) -> str:
     """Numbers outside some atoms; special codes do not break it, so they are not compared for equality."""
     name, codes = quoted_name(column.feature.name), any(atom.kind == "special" for atom in column.atoms)
     ordinary = [atom for atom in column.atoms if atom.ordinary]
@@ -260,7 +260,7 @@ def law_sentence(statement: Statement, features: Sequence[Feature]) -> str:
         limits = limits if low is None or high is None else f"between {low} and {high}"
         return f"Whoever has {_phrase(statement.given)} has {feature.title} {limits}."
     a, b = features[statement.a].title, features[statement.b].title
-    if isinstance(statement, Table):
+    if isinstance(statement, Determines):
         return f"{b} follows from {a}."
     return f"{a} {'equals' if statement.sign == '=' else 'is never larger than'} {b}."
 
@@ -271,12 +271,12 @@ def _excludes(statement: Excludes) -> str:
     if all(left):
         return f"Whoever has {given} has {joined(left)}."
     column = statement.excluded[0].column
-    phrases = [_phrase(States(column, (state,))) for state in statement.excluded[0].states]
+    phrases = [_phrase(StateSet(column, (state,))) for state in statement.excluded[0].states]
     shared = f"{column.feature.title} "
     return f"Nobody with {given} has {joined([phrases[0], *(p.removeprefix(shared) for p in phrases[1:])], ' or ')}."
 
 
-def _phrase(given: States) -> str:
+def _phrase(given: StateSet) -> str:
     """“relationship Husband or Wife”, “capital-gain above 0”, “no value of income”."""
     feature, atoms = given.column.feature, given.atoms
     if atoms[0] is None or atoms[0].kind == "missing":
@@ -284,7 +284,7 @@ def _phrase(given: States) -> str:
     return f"{feature.title} {joined([_shown(feature, atom) for atom in atoms if atom is not None], ' or ')}"
 
 
-def _remaining(excluded: States) -> str:
+def _remaining(excluded: StateSet) -> str:
     """What is left of a column, where that is said easily; empty otherwise."""
     column, feature, atoms = excluded.column, excluded.column.feature, excluded.atoms
     if excluded.presence:

@@ -179,12 +179,12 @@ def questions(schema: Schema, frame: Frame, y: Any = None) -> tuple[Question, ..
     if y is not None and len(y) != len(values):
         raise DataError(f"y has {len(y)} labels, but the frame has {len(values)} rows")
     rows = np.linspace(0, len(values) - 1, min(len(values), _MOST_ROWS)).astype(np.intp)
-    asked = _Asked(schema, values[rows], None if y is None else np.asarray(y)[rows])
-    found = [question for name in schema.unreviewed for question in asked.about(schema[name])]
-    return tuple(_families(found, asked.cells))
+    questioner = _Questioner(schema, values[rows], None if y is None else np.asarray(y)[rows])
+    found = [question for name in schema.unreviewed for question in questioner.about(schema[name])]
+    return tuple(_families(found, questioner.cells))
 
 
-class _Asked:
+class _Questioner:
     """What is asked about the columns of some rows."""
 
     def __init__(self, schema: Schema, values: np.ndarray, labels: np.ndarray | None) -> None:

@@ -70,7 +70,7 @@ def read_frame(frame: Frame, features: Sequence[Feature]) -> np.ndarray:
     return read_columns(library.read(native), features, library.labels(native), library)
 
 
-class Rows(NamedTuple):
+class ReadRows(NamedTuple):
     """Rows of a frame that may hold cells which their features do not take.
 
     Attributes
@@ -90,7 +90,7 @@ class Rows(NamedTuple):
 
 def read_rows(
     opened: Mapping[str, nw.Series[Any]], features: Sequence[Feature], labels: Sequence[Any], library: Library
-) -> Rows:
+) -> ReadRows:
     """The columns of these features, with every row that cannot be read named rather than raised.
 
     An immutable column of levels without an order keeps unseen ones: nothing is suggested for it, and how the model
@@ -109,7 +109,7 @@ def read_rows(
                 sentences.setdefault(i, cell.sentence(feature, labels[i]))
         if codes:
             unseen[feature.name] = tuple(codes)
-    return Rows(values, dict(sorted(sentences.items())), unseen)
+    return ReadRows(values, dict(sorted(sentences.items())), unseen)
 
 
 def _is_new_level(feature: Feature, value: object) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, Library, library_named, open_frame
 from attain.schema.feature import Feature
-from attain.schema.reading import Rows, read_columns, read_rows
+from attain.schema.reading import ReadRows, read_columns, read_rows
 from attain.schema.schema import Schema
 from attain.tables.cells import unchanged
 
@@ -147,7 +147,7 @@ class Table:
         dtypes = {column: library.dtype(cells) for column, cells in opened.items()}
         schema = _with_steps(schema, {column: library.step(dtype) for column, dtype in dtypes.items()})
         if errors == "raise":
-            rows = Rows(read_columns(opened, schema.features, labels, library), {}, {})
+            rows = ReadRows(read_columns(opened, schema.features, labels, library), {}, {})
         else:
             rows = read_rows(opened, schema.features, labels, library)
         layout = Layout(schema, library, columns, dtypes, rows.unseen)
