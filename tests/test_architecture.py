@@ -37,7 +37,7 @@ BUDGETS = {
     "population": 1_139,
     "density": 2_136,
     "results": 2_110,
-    "methods": 6_323,
+    "methods": 6_327,
     "metrics": 1_618,
     "letters": 887,
     "audit": 405,

@@ -14,7 +14,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from attain import methods
-from attain.methods import Explainer, session
+from attain.methods import Explainer, result, session
 from attain.methods.search.problem import Answers, Pool, Problem
 from attain.models import Model
 from attain.population.percentiles import total_shift
@@ -136,9 +136,9 @@ def test_an_error_in_a_search_is_a_status_of_the_people_it_was_about() -> None:
 
 @pytest.mark.parametrize("place", ["last_check", "find_ranges", "find_importances", "find_contributions"])
 def test_an_error_after_the_search_loses_nobody_else(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    X = world()[2]
+    X, home = world()[2], session if place == "last_check" else result
     explain(X)
-    find, income = getattr(session, place), X["income"].iloc[5]
+    find, income = getattr(home, place), X["income"].iloc[5]
     asked = {"ranges": True, "importance": True, "contributions": True, "n": 2}
     expected = explain(X, **asked)
 
@@ -148,16 +148,16 @@ def test_an_error_after_the_search_loses_nobody_else(place: str, monkeypatch: py
             raise MemoryError("an example")
         return find(*given)
 
-    monkeypatch.setattr(session, place, faulty)
-    result = explain(X, **asked)
+    monkeypatch.setattr(home, place, faulty)
+    answered = explain(X, **asked)
     others = np.delete(np.arange(len(X)), 5)
     if place == "last_check":
-        assert result.statuses[5] is Status.FAILED
-        assert result.problems["error"].tolist() == ["MemoryError: an example"]
-        assert digest(result, others) == digest(expected, others)
+        assert answered.statuses[5] is Status.FAILED
+        assert answered.problems["error"].tolist() == ["MemoryError: an example"]
+        assert digest(answered, others) == digest(expected, others)
     else:
-        assert result.answers.tobytes() == expected.answers.tobytes()
-        assert result.notes[-1].endswith("were found: this ended with MemoryError: an example")
+        assert answered.answers.tobytes() == expected.answers.tobytes()
+        assert answered.notes[-1].endswith("were found: this ended with MemoryError: an example")
     with pytest.raises(MemoryError):
         explain(X, **asked, errors="raise")
 

@@ -1,5 +1,7 @@
 """What an explainer keeps about models: never mixed up between two, never more than a few, counted to the row."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from attain.methods import FACE, NearestUnlike, Wachter
 from attain.methods.search.problem import Ledger, Problem
 from attain.models.scores import additive_score
 from attain.tables import Region, Table
+from attain.testing.explainer import digest
 
 SCHEMA = Schema((Feature("x", "real"), Feature("y", "real")))
 RANDOM = np.random.default_rng(0)
@@ -160,6 +163,15 @@ def test_a_known_compiled_model_that_fails_on_a_person_leaves_the_others_answere
     result = explainer.explain(model, people, target=True)
     assert [status is Status.UNREADABLE for status in result.statuses] == [False, False, True, False]
     assert model.predict(result.frame[result.found]).all()
+
+
+def test_threads_that_share_an_explainer_get_the_answers_of_one_alone():
+    models, people, y = [Above(threshold) for threshold in (0.0, 0.4, 0.8)], X.iloc[:40:8], X["x"] > 0.4
+    alone = [digest(Guarded(SCHEMA).fit(X, y).explain(model, people, target=1)) for model in models]
+    explainer = Guarded(SCHEMA).fit(X, y)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda k: explainer.explain(models[k % 3], people, target=1), range(12)))
+    assert [digest(result) for result in results] == alone * 4
 
 
 def test_all_rows_asked_are_reported_and_those_for_a_row_are_charged():

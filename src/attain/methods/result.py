@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
+from attain.core.errors import AttainError
+from attain.methods.importance import find_contributions, find_importances
 from attain.methods.persistence import (
     as_json,
     class_name,
@@ -20,6 +22,8 @@ from attain.methods.persistence import (
     fitted_digest,
     versions,
 )
+from attain.methods.ranges import find_ranges
+from attain.methods.search.outcomes import rounded_score
 from attain.methods.search.problem import Answers, Problem
 from attain.models import Goal
 from attain.population.connectedness import connected
@@ -27,14 +31,18 @@ from attain.population.measuring import changed, mean_pairwise_distance
 from attain.population.percentiles import max_shift, total_shift
 from attain.population.reference import Reference
 from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
+from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Attributions, Related
+from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law
 from attain.tables import Region
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
-    from attain.methods.session import Call, Session
+    from attain.methods.session import Call, People, Session
+
+Found = TypeVar("Found")
 
 NEIGHBOURS = 20
 """k of the local outlier factor shown with an answer."""
@@ -103,6 +111,75 @@ class Figures(NamedTuple):
                 related = Related(follows, tuple(said))
         spread = mean_pairwise_distance(rows, owners, len(problem), explainer.space_)
         return cls((percentiles.of(factuals), percentiles.of(rows), shifts), options, spread, related)
+
+
+def result_of(
+    session: Session,
+    people: People,
+    call: Call,
+    problem: Problem,
+    outcome: list[Status | None],
+    answers: Answers,
+    failures: Mapping[int, str],
+) -> Counterfactuals:
+    """All that a result says about answers that have passed the last check."""
+    explainer, table, goal, before, _, learned = session.explainer, *people
+    rows, owners = answers.rows, answers.owners
+    lost: list[str] = []
+
+    def found(asked: bool, what: str, find: Callable[[], Found]) -> Found | None:
+        """What was asked for; where finding it ends with an unexpected error, a note instead."""
+        try:
+            return find() if asked else None
+        except AttainError:
+            raise
+        except Exception as error:
+            if session.errors == "raise":
+                raise
+            lost.append(f"No {what} were found: this ended with {type(error).__name__}: {error}")
+            return None
+
+    ranges = found(call.ranges, "ranges", lambda: find_ranges(problem, rows, owners, explainer.percentiles_))
+    searched = problem.rows_searched
+    typicality = partial(explainer._typicality, problem.inspected)
+    importances = found(call.importance, "importances", lambda: find_importances(problem, rows, owners, typicality))
+    scored = ~np.isnan(before.score)
+    attributions = found(call.contributions, "contributions", lambda: find_contributions(session, problem, scored))
+    figures = Figures.of(session, problem, answers)
+    failed = session.goal.reader.failed + goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
+    asked = session.goal.rows_asked - learned + goal.rows_asked
+    asked += sum(other.rows_asked for other in (*call.others, *problem.others))
+    return Counterfactuals(
+        table=table,
+        method=type(explainer).__name__,
+        target=goal.target,
+        target_name=goal.model.class_names.get(goal.target),
+        probability=goal.probability,
+        statuses=tuple(status or Status.INTERRUPTED for status in outcome),
+        rows=rows,
+        owners=owners,
+        percentiles=figures.percentiles,
+        person_figures={
+            "score_before": rounded_score(before.score),
+            "rows_scored": problem.ledger.spent,
+            "diversity": figures.diversity,
+        },
+        option_figures={"score_after": answers.figures["score_after"], **figures.options},
+        notes=(
+            *notes_on(session, problem, answers, attributions, failed_rows=failed, failed_searches=len(failures)),
+            *lost,
+        ),
+        laws=explainer.laws_,
+        rows_asked=asked,
+        rows_uncharged=asked - searched,
+        unreadable=before.unreadable,
+        failures=failures,
+        intervals=ranges,
+        importances=importances,
+        attributions=attributions,
+        related=figures.related,
+        settings=call_settings(session, goal, call),
+    )
 
 
 def notes_on(

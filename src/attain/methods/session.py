@@ -12,18 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import numpy as np
 
 from attain.core.checks import TIMEOUT, check_boolean, check_integer, check_number
 from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame, one_row
-from attain.methods.importance import find_contributions, find_importances
-from attain.methods.ranges import find_ranges
 from attain.methods.records import plane_of
-from attain.methods.result import Figures, call_settings, notes_on
-from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check, rounded_score
+from attain.methods.result import result_of
+from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.encoding import StructureError
@@ -45,7 +43,6 @@ _PARTS: Final = 16
 _LONGEST: Final = 0.5
 """Seconds that those of these parts that are kept take together, unless a single one takes longer."""
 
-Found = TypeVar("Found")
 GivenConstraints = Constraints | Mapping[str, Any] | None
 
 
@@ -315,7 +312,7 @@ class Session:
                 else:
                     batches.add(found)
         answers = batches.answers(("score_after", *explainer.own_figures))
-        result = self._result(people, call, problem, outcome, answers, batches.failures)
+        result = result_of(self, people, call, problem, outcome, answers, batches.failures)
         if batches.interrupted:
             raise Interrupted(result)
         return result
@@ -334,7 +331,7 @@ class Session:
         figures = {"typicality": self.explainer._typicality(problem.inspected, given, own)}
         found = Answers(given, np.zeros(len(given), dtype=np.intp), np.arange(len(given), dtype=float), [], figures)
         checked = last_check(problem, replace(found, status=[Status.FOUND]))
-        return self._result(people, call, problem, [outcome[0] or checked.status[0]], checked, {})
+        return result_of(self, people, call, problem, [outcome[0] or checked.status[0]], checked, {})
 
     def plane(self, factuals: np.ndarray, options: np.ndarray) -> Plane:
         """Real people, rows (p, d) and options (m, d) in a plane; see `attain.methods.records.plane_of`."""
@@ -358,74 +355,6 @@ class Session:
         others = tuple(other.anew(table.layout.unseen) for other in call.others)
         problem = Problem(people.goal, region, ledger, int(call.n), explainer._seed, self.inspected, others)
         return problem, known_before(region, before.met, before.unreadable)
-
-    def _result(
-        self,
-        people: People,
-        call: Call,
-        problem: Problem,
-        outcome: list[Status | None],
-        answers: Answers,
-        failures: Mapping[int, str],
-    ) -> Counterfactuals:
-        """All that a result says about answers that have passed the last check."""
-        explainer, table, goal, before, _, learned = self.explainer, *people
-        rows, owners = answers.rows, answers.owners
-        lost: list[str] = []
-
-        def found(asked: bool, what: str, find: Callable[[], Found]) -> Found | None:
-            """What was asked for; where finding it ends with an unexpected error, a note instead."""
-            try:
-                return find() if asked else None
-            except AttainError:
-                raise
-            except Exception as error:
-                if self.errors == "raise":
-                    raise
-                lost.append(f"No {what} were found: this ended with {type(error).__name__}: {error}")
-                return None
-
-        ranges = found(call.ranges, "ranges", lambda: find_ranges(problem, rows, owners, explainer.percentiles_))
-        searched = problem.rows_searched
-        typicality = partial(explainer._typicality, problem.inspected)
-        importances = found(call.importance, "importances", lambda: find_importances(problem, rows, owners, typicality))
-        scored = ~np.isnan(before.score)
-        attributions = found(call.contributions, "contributions", lambda: find_contributions(self, problem, scored))
-        figures = Figures.of(self, problem, answers)
-        failed = self.goal.reader.failed + goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
-        asked = self.goal.rows_asked - learned + goal.rows_asked
-        asked += sum(other.rows_asked for other in (*call.others, *problem.others))
-        return Counterfactuals(
-            table=table,
-            method=type(explainer).__name__,
-            target=goal.target,
-            target_name=goal.model.class_names.get(goal.target),
-            probability=goal.probability,
-            statuses=tuple(status or Status.INTERRUPTED for status in outcome),
-            rows=rows,
-            owners=owners,
-            percentiles=figures.percentiles,
-            person_figures={
-                "score_before": rounded_score(before.score),
-                "rows_scored": problem.ledger.spent,
-                "diversity": figures.diversity,
-            },
-            option_figures={"score_after": answers.figures["score_after"], **figures.options},
-            notes=(
-                *notes_on(self, problem, answers, attributions, failed_rows=failed, failed_searches=len(failures)),
-                *lost,
-            ),
-            laws=explainer.laws_,
-            rows_asked=asked,
-            rows_uncharged=asked - searched,
-            unreadable=before.unreadable,
-            failures=failures,
-            intervals=ranges,
-            importances=importances,
-            attributions=attributions,
-            related=figures.related,
-            settings=call_settings(self, goal, call),
-        )
 
 
 _KEPT: Final = 4
