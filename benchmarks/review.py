@@ -96,7 +96,7 @@ def answer(table: str, asked: Asked, review: Review) -> None:
 
 
 def reviewed(table: str, data: Dataset, linear: bool) -> tuple[Review, float, float]:
-    """A finished review, its share of unreviewed answers before it, and the seconds that a decision took."""
+    """A finished review, its share of unreviewed answers before it, and the CPU seconds that a decision took."""
     X, y = data.X.reset_index(drop=True), data.y.reset_index(drop=True)
     if len(X) > ROWS:
         X, _, y, _ = train_test_split(X, y, train_size=ROWS, random_state=0, stratify=y)
@@ -104,10 +104,10 @@ def reviewed(table: str, data: Dataset, linear: bool) -> tuple[Review, float, fl
     model = _classifier(linear).fit(train, y_train)
     people = test[model.predict(test) != data.desired].head(PEOPLE)
     review = Review(Guarded(Schema.infer(train)), model, people, target=data.desired, train=train, y=y_train)
-    before, started = review.share_unreviewed, time.perf_counter()
+    before, started = review.share_unreviewed, time.process_time()
     while not review.done:
         answer(table, review.questions()[0], review)
-    return review, before, (time.perf_counter() - started) / len(review.frame())
+    return review, before, (time.process_time() - started) / len(review.frame())
 
 
 def _classifier(linear: bool) -> object:
@@ -142,7 +142,7 @@ def _rows() -> Iterator[list[object]]:
 
 def main() -> None:
     """Reviews every table with both classifiers, and writes the table."""
-    header = ("table", "classifier", "columns", "questions", "not reviewed, %", "have an answer", "seconds a question")
+    header = ("table", "classifier", "columns", "questions", "not reviewed, %", "have an answer", "CPU s a question")
     report.write(__doc__, report.table(header, list(_rows())))
 
 

@@ -9,6 +9,7 @@ import pytest
 from attain.cli import main
 
 EXPLAIN = "explain e.attain refused.csv --index who --model mine:classifier"
+REVIEW = "review schema.toml train.csv --index who --label decision --model mine:classifier --target granted"
 FIT = "fit train.csv --schema schema.toml --out x"
 MISUSED = [
     # commands and flags
@@ -35,6 +36,11 @@ MISUSED = [
     (1, "fit train.csv --schema no.toml --out x", "there is no file 'no.toml'; `attain schema infer`"),
     (1, f"{FIT} --method face --reference none", "searches among its training rows"),
     (1, "inspect train.csv", "is refused: it was not written by `save` or `attain fit`"),
+    # reviewing
+    (2, "review schema.toml train.csv --model mine:classifier --target granted", "--by"),
+    (1, f"{REVIEW.replace('schema.toml', 'no.toml')} --by Ada", "there is no file 'no.toml'; `attain schema infer`"),
+    (1, f"{REVIEW} --by ' '", "--by must be the name of the person who decides"),
+    (1, f"{REVIEW} --by Ada --target no", "is not among the model's classes: 'granted', 'refused'"),
     # explaining
     (1, EXPLAIN.replace("e.attain", "no.attain") + " --target granted --out o.csv", "there is no file 'no.attain'"),
     (1, EXPLAIN.replace("refused.csv", "no.csv") + " --target granted --out o.csv", "there is no file 'no.csv'"),

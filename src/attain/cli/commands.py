@@ -171,6 +171,36 @@ def laws() -> None:
 
 
 @commands.declare(
+    "attain.cli.review:review",
+    argument("S.toml", "schema", "The schema; decisions are written into it."),
+    argument("DATA", "data", "A CSV or Parquet file of people like those to be explained."),
+    *MODEL,
+    *target_options(required=True),
+    option("--by", "NAME", "Who decides; written beside each decision.", required=True),
+    PROBABILITY,
+    LABEL,
+    option("--people", "PEOPLE", "People whose answers are looked at; by default 40 refused ones of DATA."),
+    SEED,
+    LEVELS,
+    *READING,
+)
+def review() -> None:
+    """Decide what may happen to columns, one question at a time: first those that most answers hang on.
+
+    Each question has what the data say, an example, and the choices. After each decision the answers are found again,
+    until all of them rest on decisions. S.toml has every decision at once, with who took it and when: stopped at any
+    moment, the same command goes on from there. Comments in the file are not kept.
+
+    Example:
+      attain schema infer train.csv --drop label \\
+        --out schema.toml
+      attain review schema.toml train.csv \\
+        --label label --model model.onnx \\
+        --target good --by "Ada Lovelace"
+    """
+
+
+@commands.declare(
     "attain.cli.fit:fit",
     argument("DATA", "data", "A CSV or Parquet file of people like those to be explained."),
     option("--schema", "S.toml", "The schema of the columns.", required=True),

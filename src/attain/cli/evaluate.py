@@ -125,12 +125,12 @@ def _table(given: Given, path: str, schema: Schema, model: Model, train: pd.Data
     if Path(path).is_dir():
         folder = AnswersFolder(path, given.people, schema, **reading)
         settings = folder.settings
-        target = read_target(given.target or str(settings["target"]), model, train, schema)
+        target = read_target(given.target or str(settings["target"]), given, model, train, schema)
         return _Answers(settings["method"], schema, target, settings["probability"], folder.slices(target))
     if given.people is None or given.target is None:
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")
     people = Table.read(read_people(given, given.people, schema).frame, schema, "--people", errors="status")
-    target = read_target(given.target, model, train, schema)
+    target = read_target(given.target, given, model, train, schema)
     answers = read_table(path, people, target=target, probability=given.probability, **reading)
     return _Answers(Path(path).stem, schema, target, given.probability, [answers])
 
@@ -315,7 +315,7 @@ def _files(given: Given) -> dict[str, Any]:
         **training,
         "model": model,
         "X": people,
-        "target": read_target(given.target, model, training["X_train"], schema),
+        "target": read_target(given.target, given, model, training["X_train"], schema),
         "probability": given.probability,
         "schema": schema,
         "constraints": read_constraints(given.constraints, list(people.index)),

@@ -35,10 +35,7 @@ def read_request(given: Given) -> tuple[Explainer, Model, Any]:
     """The explainer, the model, which is told what texts call its classes, and the target."""
     explainer: Explainer = load(given.explainer)
     model = read_model(given)
-    classes = known_classes(model, explainer.layout_, explainer.table_.values)
-    if given.class_names is not None:
-        model.class_names = class_names(given.class_names, classes)
-    return explainer, model, find_target(given.target, classes)
+    return explainer, model, _target(given.target, given, model, explainer.table_)
 
 
 def read_model(given: Given) -> Model:
@@ -51,10 +48,17 @@ def read_model(given: Given) -> Model:
     )
 
 
-def read_target(text: str, model: Model, train: Any, schema: Schema) -> Any:
+def read_target(text: str, given: Given, model: Model, train: Any, schema: Schema) -> Any:
     """The class with this name, where there are training data instead of an explainer."""
-    table = Table.read(train, schema, "the training data")
-    return find_target(text, known_classes(model, table.layout, table.values))
+    return _target(text, given, model, Table.read(train, schema, "the training data"))
+
+
+def _target(text: str, given: Given, model: Model, table: Table) -> Any:
+    """The class with this name; the model is told what texts call its classes."""
+    classes = known_classes(model, table.layout, table.values)
+    if getattr(given, "class_names", None) is not None:
+        model.class_names = class_names(given.class_names, classes)
+    return find_target(text, classes)
 
 
 def read_people(

@@ -10,7 +10,7 @@ review.schema.to_toml("schema.toml")
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
@@ -30,11 +30,11 @@ from attain.schema.questions import Choice, Question, family
 from attain.tables import unchanged
 
 _MOST_ROWS: Final = 20_000
-_FITTED: Final = 5_000
+_FITTED: Final = 3_000
 """How many training rows the questions look at, and how many of them the answers are found with."""
 _PEOPLE: Final = 40
-_MOST: Final = 2 / 3
-"""Columns that a larger share of the answers change are asked about by themselves."""
+_FIRST, _LATER = 1 / 2, 2 / 3
+"""Columns that a larger share of the answers change are asked about by themselves, before any decision and after."""
 _HELD: Final = ("n", "p")
 """The choices that need not say first what a column holds."""
 _LEAVE, _CONVERT = "; it must leave the table", "; it must be converted"
@@ -51,12 +51,15 @@ class Asked:
         The question, with its evidence and its choices.
     answers
         How many answers change one of its columns.
+    by_column
+        How many change each of its columns.
     example
         The sentence of one of these, that with the fewest changes; empty where there is none.
     """
 
     question: Question
     answers: int
+    by_column: Mapping[str, int]
     example: str
 
 
@@ -76,7 +79,7 @@ class Review:
         Those whose answers are looked at; by default up to 40 training rows that the model decides against.
     train, y
         Training rows and their labels; by default those that the explainer was fitted on. Questions look at 20,000 of
-        them at most, and the answers are found with 5,000, so that nobody waits for long.
+        them at most, and the answers are found with 3,000, so that nobody waits for long.
 
     Attributes
     ----------
@@ -127,11 +130,12 @@ class Review:
         """The questions to be answered before every answer rests on decisions, the next one first.
 
         What a column holds is asked before what may happen to it, and columns of one family once. Columns that at most
-        two thirds of the answers change come last, together, unless somebody wants to be asked about each.
+        half of the answers change come last, together, unless somebody wants to be asked about each; after the first
+        decision those that at most two thirds change.
         """
         wanted = [asked for asked in map(self._asked, self._open()) if asked.answers]
         wanted.sort(key=lambda asked: -asked.answers)
-        most = _MOST * self.result.found.sum()
+        most = (_LATER if self._decisions else _FIRST) * self.result.found.sum()
         alone = [asked for asked in wanted if asked.answers > most or self._separate.issuperset(asked.question.columns)]
         if len({name for asked in wanted if asked not in alone for name in asked.question.columns}) < 2:
             return wanted
@@ -237,10 +241,8 @@ class Review:
     def _rest(self, names: Sequence[str]) -> Question:
         """What may happen to columns that few answers change, asked at once."""
         parts = [part for part in self._parts if part.topic == "change" and part.columns[0] in names]
-        evidence = (
-            f"Nobody has decided on these {len(names)} columns. Each is changed by two thirds of the answers at most."
-        )
-        return family(parts, evidence, "ncudpyt", shared=False)
+        parts.sort(key=lambda part: -int(self._changes(part.columns).sum()))
+        return family(parts, f"Nobody has decided on these {len(names)} columns.", "ncudpyt", shared=False)
 
     @property
     def _waiting(self) -> set[str]:
@@ -255,12 +257,14 @@ class Review:
         return np.asarray(changed[:, columns])
 
     def _asked(self, question: Question) -> Asked:
-        using = np.flatnonzero(self._changes(question.columns).any(axis=1))
+        changed = self._changes(question.columns)
+        counts = dict(zip(question.columns, changed.sum(axis=0).tolist(), strict=True))
+        using = np.flatnonzero(changed.any(axis=1))
         if not len(using):
-            return Asked(question, 0, "")
+            return Asked(question, 0, counts, "")
         places = np.flatnonzero(self.result.best)[using]
         shortest = places[np.argmin(self.result.option_figures["features_changed"][places])]
-        return Asked(question, len(using), self.result.option(int(shortest)).sentence)
+        return Asked(question, len(using), counts, self.result.option(int(shortest)).sentence)
 
     def _chosen(
         self, id: str, key: str, months: float | None, columns: Sequence[str] | None

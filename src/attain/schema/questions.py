@@ -135,7 +135,7 @@ class Question:
         for choice in self.choices:
             if choice.key == key:
                 return choice
-        asked = f"the question about {', '.join(self.columns)}"
+        asked = f"the question about {listed(self.columns, 2)}"
         raise SchemaError(f"{asked} has no choice {key!r}; it has {', '.join(self.keys)}")
 
     def about(self, columns: Iterable[str]) -> Question:
