@@ -1,12 +1,6 @@
 """A bench that stops goes on where it was, in this process or in several, and ends with the same table."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -154,25 +148,3 @@ def test_methods_with_an_autoencoder_share_one_and_do_not_depend_on_the_processe
         pd.testing.assert_frame_equal(untimed(other), untimed(tables[0]))
     for jobs in (None, 1, 2):
         assert len(list((tmp_path / str(jobs)).glob("autoencoder-*.part"))) == 1
-
-
-@pytest.mark.slow
-def test_a_killed_command_goes_on_and_ends_with_the_same_parquet(tmp_path):
-    def start(folder: Path) -> subprocess.Popen[bytes]:
-        flags = ["--quick", "--people", "3", "--methods", "growing-spheres,nearest-unlike", "--jobs", "2"]
-        command = [sys.executable, "-m", "experiments", "bench", *flags, "--out", str(folder)]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2])
-
-    killed = start(tmp_path / "killed")
-    parts = tmp_path / "killed" / "runs"
-    deadline = time.monotonic() + 120
-    while not list(parts.glob("run-*.part")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
-    assert list(parts.glob("run-*.part"))
-    assert not (tmp_path / "killed" / "rows.parquet").exists()
-    for folder in ("killed", "whole"):
-        assert start(tmp_path / folder).wait() == 0
-    first, second = (pd.read_parquet(tmp_path / folder / "rows.parquet") for folder in ("killed", "whole"))
-    pd.testing.assert_frame_equal(untimed(first), untimed(second))
