@@ -192,10 +192,10 @@ def test_names_are_in_the_language_of_the_letter(left_out: dict[str, str], lacki
         write(
             RESULT, EXPLAINER, MODEL, {"inputs": {name: {"de": words} for name, words in inputs.items()}}, language="de"
         )
-    schema = world.SCHEMA.change("amount", label=None)
-    made = world.result(world.people({}), {0: [{"amount": 4000.0}]}, [WHY], schema=schema)
-    with pytest.raises(AttainError, match=re.escape("no name in 'en' for 'amount (label)'")):
-        write(made, world.explainer(features=schema.features), MODEL, world.TEXTS)
+    assert 'label = ""  # PAY_2' in texts_template(Schema((Feature("PAY_2", "count"),)), ["en"]).splitlines()
+    named = Texts.read({}, LANGUAGES["en"], world.SCHEMA)
+    assert [named.label(Feature(name, "real")) for name in ("PAY_2", "x1", "income", "late payments")]
+    assert list(named.lacking) == ["PAY_2 (label)", "x1 (label)"]
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -311,7 +311,8 @@ def test_templates_run_in_a_sandbox(
 ) -> None:
     if "memory" in message and sys.platform != "linux":
         pytest.skip("other systems do not hold a process to a limit of memory")
-    monkeypatch.setattr(rendering, "_SECONDS", 0.2)
+    if message == "longer than":
+        monkeypatch.setattr(rendering, "_SECONDS", 0.5)
     (tmp_path / "words.txt").write_text(template, encoding="utf-8")
     with pytest.raises(AttainError, match=message) as error:
         letters(template=tmp_path / "words.txt")
@@ -354,53 +355,29 @@ def test_one_file_for_all_or_one_for_each(tmp_path: Path) -> None:
 
 
 def test_every_person_has_a_file_of_their_own(tmp_path: Path) -> None:
-    one = letters()[0]
-    labels = [
-        "a_b_2",
-        "a b",
-        "a/b",
-        "a b",
-        "a\\b",
-        "A_B_2",
-        "../x",
-        "..\\x",
-        "",
-        " ",
-        ".",
-        "..",
-        "/",
-        "con",
-        "CON",
-        "nul.txt",
-    ]
+    labels: list[Any] = ["a_b_2", "a b", "a/b", "a b", "a\\b", "A_B_2", "", " ", "a\nb", "\x00", "\ud800", 17]
     labels += [
-        "x" * 300,
-        "x" * 299,
-        "é",
-        "e\u0301",
-        "ẞ",
-        "ß",
+        *"éẞß/.-_",
         "SS",
         "ss",
-        "\x00",
-        "\ud800",
-        "a\nb",
-        "-",
-        "_",
+        "..",
+        "../x",
+        "..\\x",
+        "con",
+        "nul.txt",
         "a.2",
         "17",
-        17,
+        "e\u0301",
+        "x" * 300,
+        "x" * 299,
     ]
-    labels += [*save_names(labels, tmp_path)][:8]
+    labels += [name.removeprefix("to-").removesuffix(".txt") for name in save_names(labels, tmp_path)[:8]]
     names = save_names(labels, tmp_path)
-    folded = {unicodedata.normalize("NFC", name).casefold() for name in names}
-    assert len(folded) == len(labels)
+    assert len({unicodedata.normalize("NFC", name).casefold() for name in names}) == len(labels)
     assert all(re.fullmatch(r"to-[a-z0-9._-]{1,80}\.txt", name) for name in names)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     assert names[:2] == ["to-a_b_2.txt", "to-a-b.c8687a08aa5d6ed2.txt"]
     # the name is that of the label, whoever else is written to
     assert [save_names([label], tmp_path)[0] for label in labels[:3]] == names[:3]
-    assert len(one.text) > 0
 
 
 def save_names(labels: Sequence[Any], folder: Path) -> list[str]:

@@ -17,10 +17,10 @@ SCHEMA = reviewed(
     (
         Feature("amount", "positive", bounds=(0, 1e7), label="amount of the loan", unit="€"),
         Feature("months", "count", bounds=(1, 120), label="term", unit="months", special={0: "open end"}),
-        Feature("home", "categorical", levels=("rented", "owned", "free"), label="home"),
-        Feature("rating", "ordinal", levels=("low", "middle", "high"), label="rating"),
-        Feature("age", "count", immutable=True, unit="years", label="age"),
-        Feature("ratio", "real", derived="amount / months", label="ratio"),
+        Feature("home", "categorical", levels=("rented", "owned", "free")),
+        Feature("rating", "ordinal", levels=("low", "middle", "high")),
+        Feature("age", "count", immutable=True, unit="years"),
+        Feature("ratio", "real", derived="amount / months"),
     ),
     laws=(),
 )

@@ -235,7 +235,7 @@ class OptionWriter:
         follows = [j for j in np.flatnonzero(~unchanged(own, one.row)).tolist() if j not in one.chosen]
         needed, unneeded = one.row.copy(), [*one.unneeded]
         needed[unneeded] = own[unneeded]
-        months, least = (float(region.months(row[None], owner)[0]) for row in (one.row, needed))
+        months, least = region.months(np.stack([one.row, needed]), owner.repeat(2)).tolist()
         waits = bool(region.waits(one.row[None], owner)[0])
         all_of_it, enough = (self.texts.language.duration(time) if time else "" for time in (months, least))
         changes = sorted((self._change(one, j) for j in one.chosen), key=lambda change: not change.needed)

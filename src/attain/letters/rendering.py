@@ -59,12 +59,13 @@ def rendered(template: str, title: str, values: Mapping[str, Any], *, escape: bo
     try:
         with _limits():
             text: str = _compiled(template, escape).render(values)
+    except MemoryError:
+        raise AttainError(f"{title}: the template takes too much memory; make it simpler") from None
+    except RecursionError:
+        raise AttainError(f"{title}: the template is nested too deeply; make it simpler") from None
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, TimeoutError) as error:
         line = getattr(error, "lineno", None)
         raise AttainError(f"{title}{f', line {line}' if line else ''}: {error}") from None
-    except (RecursionError, MemoryError) as error:
-        what = "takes too much memory" if isinstance(error, MemoryError) else "is nested too deeply"
-        raise AttainError(f"{title}: the template {what}; make it simpler") from None
     return text
 
 

@@ -45,6 +45,7 @@ MISSING: Final = "missing"
 
 _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?%?")
 _CUT_OFF: Final = re.compile(r" and (\d+) more$")
+_IN_WORDS: Final = re.compile(r"[a-z]{3,}( [a-z]+)*")
 _LEAST: Final = 12
 """Templates with fewer letters of their own would fit other sentences, too."""
 _LONGEST: Final = 2_000
@@ -189,7 +190,7 @@ class Texts:
         return self.inputs.get(feature.name, InputTexts())
 
     def label(self, feature: Feature) -> str:
-        return self._named(feature, "label", self.of(feature).label, feature.label) or plain(feature.title)
+        return self._named(feature, "label", self.of(feature).label, _title(feature)) or plain(feature.title)
 
     def _named(self, feature: Feature, name: str, own: str, schema: str | None) -> str:
         """A name in this language: the table's, or the schema's if it is in the same one; otherwise it is lacking."""
@@ -199,22 +200,18 @@ class Texts:
 
     def value(self, feature: Feature, cell: Any) -> str:
         """A value with its unit, or the name of a level or special code."""
-        own = self.of(feature)
-        key = level_key(cell)
+        own, key = self.of(feature), level_key(cell)
         if key in own.levels:
             return plain(own.levels[key])
         if cell is None:
             return self.language.missing
         if isinstance(cell, bool):
             return self.language.yes if cell else self.language.no
-        if not feature.numeric:
-            return (
-                self.language.number(cell) if _is_number(cell) else self._named(feature, f"level {key}", "", str(cell))
-            )
-        if meaning := feature.special.get(float(cell)):
-            return self._named(feature, f"level {key}", "", meaning)
-        if float(cell) in feature.special:
-            return self.language.number(cell)
+        meaning: str | None = "" if _is_number(cell) else str(cell)
+        if feature.numeric:
+            meaning = feature.special.get(float(cell))
+        if meaning is not None:  # a level, or a special code
+            return self._named(feature, f"level {key}", "", meaning) if meaning else self.language.number(cell)
         unit = own.unit or feature.unit or ""
         if any(map(str.isalpha, unit)):
             self._named(feature, "unit", own.unit, unit)
@@ -236,6 +233,11 @@ class Texts:
         general = "" if _VALUE in own.text and is_coded(feature, cell) else own.text
         chosen = own.level_texts.get(level_key(cell)) or sided or general
         return plain(chosen.replace(_VALUE, self.value(feature, cell)) if _VALUE in chosen else chosen)
+
+
+def _title(feature: Feature) -> str | None:
+    """The label of a feature, or its name if that consists of words; None where it has no name for people."""
+    return feature.label or (feature.name if _IN_WORDS.fullmatch(feature.name) else None)
 
 
 def is_coded(feature: Feature, cell: Any) -> bool:
@@ -300,7 +302,7 @@ def texts_template(schema: Schema, languages: Iterable[str] = tuple(LANGUAGES)) 
         names = {"label": feature.title} | ({"unit": feature.unit} if feature.unit else {})
         names |= {f"levels.{_key(key)}": name for key, name in levels.items()}
         for code in codes:
-            known = [name for name in names if code == OWN and (name != "label" or feature.label)]
+            known = [name for name in names if code == OWN and (name != "label" or _title(feature))]
             optional = {name: names[name] for name in known}
             optional |= dict.fromkeys(("high", "low") if feature.ordered else (), "")
             optional |= {f"levels.{MISSING}": LANGUAGES[code].missing}
