@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -46,43 +46,6 @@ ACCEPTED: Final = (
 """The models that `linear_score` takes, for messages."""
 _KERNEL_CELLS: Final = 4_000_000
 """How many kernel values are held at once."""
-
-
-class Smooth(Protocol):
-    """A score of rows of the matrix, larger where the target class is nearer, and its slope.
-
-    Ordered levels may lie between two positions. The slope is 0 in cells without one: levels without an order, special
-    codes, missing cells.
-    """
-
-    def score(self, rows: np.ndarray) -> np.ndarray:
-        """The score of each row, (n,)."""
-        ...
-
-    def slope(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The score of each row, (n,), and its slope in each cell, (n, d)."""
-        ...
-
-
-class AdditiveScore(Protocol):
-    """A score that a model adds up, with two classes.
-
-    A linear score is s(x) = constant + Σ_j c_j(x_j); that of a tree ensemble is the sum over trees of what the leaf
-    that x reaches gives the target more than the other class.
-    """
-
-    @property
-    def scale(self) -> str:
-        """What the score is, in words."""
-        ...
-
-    def shapley(self, goal: Goal, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """The exact Shapley values of the score of each row (n, d) against each of some others (B, d), (n, B, d).
-
-        The columns are the players: those of a coalition have the row's cells, the rest the other's. `goal` is that of
-        the call: its rows may have levels that the schema does not have.
-        """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +87,7 @@ class LinearScore:
         return leads[np.arange(len(rows)), closest], self.leads.gradient(rows, outer)
 
     def shapley(self, goal: Goal, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """The difference of the terms: see `AdditiveScore`."""
+        """As `AdditiveScore` says: the differences of the terms."""
         terms, theirs = (
             np.column_stack([self.weight(j, cells) for j, cells in enumerate(matrix.T)]) for matrix in (rows, others)
         )
@@ -410,6 +373,21 @@ class TreeScore:
         """See `AdditiveScore`."""
         return self._trees.shapley(self._worth, goal.reader, rows, others)
 
+
+Smooth: TypeAlias = LinearScore | KernelScore | DifferentiatedScore
+"""A score of rows of the matrix, larger where the target class is nearer, and its slope.
+
+Ordered levels may lie between two positions. The slope is 0 in cells without one: levels without an order, special
+codes, missing cells.
+"""
+AdditiveScore: TypeAlias = LinearScore | TreeScore
+"""A score that a model adds up, with two classes, and its exact Shapley values.
+
+A linear score is s(x) = constant + Σ_j c_j(x_j); that of a tree ensemble is the sum over trees of what the leaf that x
+reaches gives the target more than the other class. `shapley` gives the values of the score of each row (n, d) against
+each of some others (B, d), (n, B, d). The columns are the players: those of a coalition have the row's cells, the rest the
+other's. Its `goal` is that of the call, whose rows may have levels that the schema does not have.
+"""
 
 Judged: TypeAlias = Callable[[], tuple[np.ndarray, np.ndarray]]
 

@@ -35,18 +35,12 @@ def streams(rows: np.ndarray, seed: int) -> list[np.random.Generator]:
 
 def normals(generators: Sequence[np.random.Generator], shape: tuple[int, ...]) -> np.ndarray:
     """Standard normal draws, (n, *shape), one stream per row."""
-    out = np.empty((len(generators), *shape))
-    for i, generator in enumerate(generators):
-        generator.standard_normal(out=out[i])
-    return out
+    return np.array([generator.standard_normal(shape) for generator in generators]).reshape(len(generators), *shape)
 
 
 def uniforms(generators: Sequence[np.random.Generator], shape: tuple[int, ...]) -> np.ndarray:
     """Uniform draws from [0, 1), (n, *shape), one stream per row."""
-    out = np.empty((len(generators), *shape))
-    for i, generator in enumerate(generators):
-        generator.random(out=out[i])
-    return out
+    return np.array([generator.random(shape) for generator in generators]).reshape(len(generators), *shape)
 
 
 Radius: TypeAlias = Literal["uniform", "volume"]
