@@ -14,7 +14,6 @@ from attain.methods.search.moves import (
     SWITCH,
     Moves,
     Scale,
-    directions,
     normals,
     row_keys,
     streams,
@@ -24,15 +23,6 @@ from attain.methods.search.moves import (
 from attain.methods.search.problem import Ledger, Pool, diverse_order, ranks_between, sparse
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
-
-
-@pytest.mark.parametrize("k", [2, 3, 10])
-def test_directions_are_uniform_on_the_unit_sphere(k: int) -> None:
-    points = directions(np.random.default_rng(0).normal(size=(20_000, k)))
-    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
-    assert stats.kstest(points[:, 0] ** 2, stats.beta(0.5, (k - 1) / 2).cdf).pvalue > 1e-3
-    np.testing.assert_allclose((points**2).mean(axis=0), 1 / k, atol=0.01)
-    assert not directions(np.zeros((1, k))).any()
 
 
 def test_radii_are_uniform_in_the_volume_of_the_shell() -> None:

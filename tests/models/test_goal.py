@@ -264,14 +264,6 @@ def test_the_lead_is_positive_exactly_where_the_class_wins_alone(count, position
     assert (decision(values)[ahead < 0] != position).all()
 
 
-def test_a_model_travels_between_processes(numbers):
-    wrapped = Model(LogisticRegression().fit(numbers.frame, numbers.y == "good"), classes=["bad", "good"])
-    goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
-    copy = pickle.loads(pickle.dumps(wrapped))
-    assert (copy.calls, copy.rows) == (wrapped.calls, wrapped.rows)
-    assert Goal(copy, numbers.layout, target="good", probe=numbers.probe).answers_digest == goal.answers_digest
-
-
 def test_no_library_is_imported_before_one_of_its_models_is_there():
     code = (
         "import sys, attain.models as m; m.Model(lambda frame: frame); "

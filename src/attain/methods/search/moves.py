@@ -52,11 +52,6 @@ def check_norm(norm: object) -> None:
         raise AttainError(f"norm must be 1, 2 or infinity, got {norm!r}")
 
 
-def directions(normal: np.ndarray) -> np.ndarray:
-    """Standard normal vectors (last axis) scaled to length 1: uniform on the unit sphere of the l₂ norm."""
-    return on_sphere(normal, 2)
-
-
 def sphere(generators: Sequence[np.random.Generator], samples: int, dimensions: int, norm: float) -> np.ndarray:
     """Points uniform on the surface of the unit sphere, (n, samples, dimensions), one stream per row."""
     out = np.empty((len(generators), samples, dimensions))
@@ -329,7 +324,7 @@ class Moves:
         uniform = uniforms(generators, (samples, 1 + d))
         counts = np.minimum(self.dimensions, self._region.max_changes)[owners, None]
         radius = volume_uniform_radii(uniform[:, :, 0], inner[:, None], outer[:, None], counts)
-        move = directions(normal) * radius[:, :, None]
+        move = on_sphere(normal, 2) * radius[:, :, None]
         rows = np.repeat(self._region.factuals[owners, None, :], samples, axis=1)
         slides = self._slides[owners, None, :]
         rows = np.where(slides, rows + move * self._scale.spread, rows)
