@@ -385,8 +385,8 @@ AdditiveScore: TypeAlias = LinearScore | TreeScore
 
 A linear score is s(x) = constant + Σ_j c_j(x_j); that of a tree ensemble is the sum over trees of what the leaf that x
 reaches gives the target more than the other class. `shapley` gives the values of the score of each row (n, d) against
-each of some others (B, d), (n, B, d). The columns are the players: those of a coalition have the row's cells, the rest the
-other's. Its `goal` is that of the call, whose rows may have levels that the schema does not have.
+each of some others (B, d), (n, B, d). The columns are the players: those of a coalition have the row's cells, the rest
+the other's. Its `goal` is that of the call, whose rows may have levels that the schema does not have.
 """
 
 Judged: TypeAlias = Callable[[], tuple[np.ndarray, np.ndarray]]
