@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from attain.density import Codes
 from attain.density.estimator import MixtureEstimator
 from attain.methods.cchvae import CCHVAE, Algorithm1
 from attain.methods.latent import Latent
@@ -32,8 +31,8 @@ class ReleasedCCHVAE(CCHVAE):
         settings = copy(self).set_params(
             samples=_SAMPLES, step=0.5, norm=2, radius="uniform", max_shells=500, stop="all"
         )
-        algorithm = Algorithm1(settings, problem, latent)
-        status, pool = algorithm.run(reconstruction=False), algorithm.pool
+        algorithm = _Released(settings, problem, latent)
+        status, pool = algorithm.run(), algorithm.pool
         rows, owners, distance = diverse(pool.rows, pool.owners, pool.distances, problem.region, problem.options)
         return Answers(rows, owners, distance, status, {"input_distance": np.round(distance, 6)})
 
@@ -41,7 +40,7 @@ class ReleasedCCHVAE(CCHVAE):
         """The latent space as the released code searches it."""
         autoencoder, region = self.autoencoder_, problem.region
         assert isinstance(autoencoder, MixtureEstimator)
-        context = autoencoder.encode(region.factuals).context
+        context, network = autoencoder.encode(region.factuals).context, autoencoder.network_
         generators = streams(region.factuals, problem.seed ^ _STREAM)
 
         def decode(z: np.ndarray, owners: np.ndarray, component: None = None) -> np.ndarray:
@@ -50,13 +49,21 @@ class ReleasedCCHVAE(CCHVAE):
                 mine = np.flatnonzero(owners == owner)
                 padded = np.resize(z[mine], (_SAMPLES, z.shape[1]))
                 given = np.repeat(context[[owner]], _SAMPLES, axis=0)
-                seed = int(generators[owner].integers(2**31 - 1))
-                free[mine] = autoencoder.draw(Codes(padded, given), seed)[: len(mine)]
+                random = np.random.default_rng(int(generators[owner].integers(2**31 - 1)))
+                shares = np.maximum(random.random((_SAMPLES, network.columns.width)), 2.0**-54)
+                free[mine] = network.draw(padded, given[:, 1:], given[:, 0].astype(np.intp), shares)[: len(mine)]
             return self._rows(region, owners, free)
 
-        def measure(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-            moved = np.abs(rows - region.factuals[owners]) / self.scale_.spread
-            return np.asarray(np.nansum(moved[:, self.schema_.free_columns], axis=1))
-
         unbounded = np.full(latent.codes.shape[1], np.inf)
-        return replace(latent, low=-unbounded, high=unbounded, decode=decode, measure=measure)
+        return replace(latent, low=-unbounded, high=unbounded, decode=decode)
+
+
+class _Released(Algorithm1):
+    """Without the reconstruction, and by distances in the inputs."""
+
+    def _reconstruct(self) -> None:
+        pass
+
+    def _distance(self, rows: np.ndarray, codes: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        moved = np.abs(rows - self.problem.region.factuals[owners]) / self.settings.scale_.spread
+        return np.asarray(np.nansum(moved[:, self.problem.region.schema.free_columns], axis=1))

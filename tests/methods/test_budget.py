@@ -29,7 +29,7 @@ from attain.testing import people
 KINDS = {FeatureTweaking: "tree", BudgetedInverseClassification: "linear", Russell: "linear"}
 """Methods that read a model of this kind; all others take any."""
 METHODS = [
-    (GrowingSpheres, {}), (Guarded, {}), (NearestUnlike, {}), (FACE, {"least_probability": 0.6}),
+    (GrowingSpheres, {}), (Guarded, {}), (NearestUnlike, {}), (FACE, {}),
     (ActionableRecourse, {"samples": 10}), (HillClimbingLocalSearch, {}), (Wachter, {"method": "search"}),
     (FeatureTweaking, {}), (BudgetedInverseClassification, {}), (Russell, {}),
 ]  # fmt: skip

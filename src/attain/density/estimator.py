@@ -105,7 +105,7 @@ class MixtureEstimator(BaseEstimator):
                 estimator=estimator,
                 complete=not (self.any_given or np.isnan(rows[:, : columns.width]).any()),
             )
-            found.append((model, self._train(model, rows[training], checked, seed)))
+            found.append((model, self._train(model, rows[training], checked, self._plan(len(training), seed))))
         model, trained = max(found, key=lambda one: max(one[1].history["validation"]))
         self._history = trained.history
         # What depends on the data alone is left out of training, so that it costs no float32 digits.
@@ -114,8 +114,8 @@ class MixtureEstimator(BaseEstimator):
             self._history[name] = [value + constant for value in self._history[name]]
         self.best_epoch_ = trained.best_epoch
         self.network_ = Network(columns, model.sizes, model.arrays(trained.weights))
-        some = self._compact(columns, values[training][:50_000], schema.immutable_columns)
-        self._active = np.asarray(self.network_.displacement(some).var(axis=0) > ACTIVE)
+        sample = self._compact(columns, values[training][:50_000], schema.immutable_columns)
+        self._active = np.asarray(self.network_.displacement(sample).var(axis=0) > ACTIVE)
         self.schema_, self.n_features_in_ = schema, values.shape[1]
         return self
 
@@ -154,12 +154,6 @@ class MixtureEstimator(BaseEstimator):
                 f"z has {len(codes.z)} rows, context {len(codes.context)}, X {len(values)}; they must be equal"
             )
         return completed(self.decode(codes), values, self.schema_)
-
-    def draw(self, codes: Codes, seed: int) -> np.ndarray:
-        """One random draw of the free cells (n, f) for each code; it depends on the seed and the number of rows."""
-        self._check_fitted()
-        shares = np.random.default_rng(seed).random((len(codes.z), self.network_.columns.width))
-        return self.network_.draw(*_network_inputs(codes), np.maximum(shares, 2.0**-54))[:, self._free]
 
     def sample(self, conditions: Frame, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """`n` draws for each row of conditions, one after the other, as rows of the matrix within their bounds.
@@ -227,10 +221,9 @@ class MixtureEstimator(BaseEstimator):
         self.schema_, self.n_features_in_ = self.schema, len(self.schema)
         return self
 
-    def _train(self, model: Mixture, rows: np.ndarray, held: np.ndarray, seed: int) -> Trained:
+    def _train(self, model: Mixture, rows: np.ndarray, held: np.ndarray, plan: Plan) -> Trained:
         from attain.density.training import train  # needs JAX
 
-        plan = self._plan(len(rows))
         bar = track(plan.epochs, f"training {type(self).__name__}", unit="epochs") if self.verbose else None
 
         def advance(done: int, planned: int, bound: float) -> None:
@@ -239,9 +232,7 @@ class MixtureEstimator(BaseEstimator):
 
         try:
             labels = {"reconstruction": model.columns.names}
-            return train(
-                model.weights, model.loss, model.validate, rows, held, plan, seed=seed, labels=labels, progress=advance
-            )
+            return train(model.weights, model.loss, model.validate, rows, held, plan, labels=labels, progress=advance)
         finally:
             if bar is not None:
                 bar.close()
@@ -279,7 +270,7 @@ class MixtureEstimator(BaseEstimator):
         widths = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden)
         return [tuple(width for width in widths if width)]
 
-    def _plan(self, rows: int) -> Plan:
+    def _plan(self, rows: int, seed: int) -> Plan:
         """What the parameters say, and for those left open what the number of rows suggests."""
         from attain.density.training import Plan  # needs JAX
 
@@ -292,6 +283,7 @@ class MixtureEstimator(BaseEstimator):
             learning_rate=self.learning_rate,
             warm_up=self.warm_up,
             patience=self.patience or max(10, epochs // 5),
+            seed=seed,
         )
 
     def _check(self) -> None:

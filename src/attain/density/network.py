@@ -90,11 +90,13 @@ def posterior(sizes: Sizes, weights: Weights, x: Array) -> Posterior:
     for matrix, bias in _layers(weights, "encoder"):
         x = xp.tanh(affine(x, matrix, bias))
     shared = affine(x, weights["shared.matrix"], weights["shared.bias"])[:, None, :]
-    logits, mean, log_scale = xp.zeros((len(x), 1), x.dtype), shared[..., :k], shared[..., k:]
+    logits, (mean, log_scale) = xp.zeros((len(x), 1), x.dtype), xp.split(shared, 2, axis=-1)
     if components > 1:
         own = affine(x, weights["separate.matrix"], weights["separate.bias"])
-        logits, each = own[:, :components], own[:, components:].reshape(len(x), 2, components, k)
-        mean, log_scale = mean + each[:, 0], log_scale + each[:, 1]
+        logits, *added = xp.split(own, [components, components * (1 + k)], axis=-1)
+        mean, log_scale = (
+            part + more.reshape(-1, components, k) for part, more in zip((mean, log_scale), added, strict=True)
+        )
     return Posterior(log_softmax(logits), mean, xp.exp(xp.clip(log_scale, *LOG_SCALES)))
 
 

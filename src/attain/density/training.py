@@ -41,6 +41,8 @@ class Plan:
         The share of the epochs over which the weight of the KL over z rises to 1, against posterior collapse.
     patience
         Stop when the validation bound has not improved for this many epochs; the best weights are kept.
+    seed
+        Of the order of the rows, and of what the loss draws.
     """
 
     epochs: int = 50
@@ -48,6 +50,7 @@ class Plan:
     learning_rate: float = 8e-3
     warm_up: float = 0.1
     patience: int = 10
+    seed: int = 0
 
 
 class Schedule(NamedTuple):
@@ -85,7 +88,6 @@ def train(
     validation: np.ndarray,
     plan: Plan,
     *,
-    seed: int,
     labels: Mapping[str, Sequence[str]] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
@@ -107,8 +109,8 @@ def train(
             "training an autoencoder in a forked process would wait forever for JAX's threads, which a fork does not "
             "copy; do it before forking, or start processes by 'spawn'"
         )
-    generator = np.random.default_rng(seed)
-    validation_key, step_key = jax.random.split(jax.random.key(seed))
+    generator = np.random.default_rng(plan.seed)
+    validation_key, step_key = jax.random.split(jax.random.key(plan.seed))
     held, resident = jax.device_put(validation), jax.device_put(rows)
     moments = OPTIMISER.init(weights)
     history: dict[str, list[float]] = {}

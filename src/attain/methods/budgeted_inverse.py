@@ -210,10 +210,10 @@ class BudgetSearch(RelaxedSearch):
     def _toward_others(self, owners: np.ndarray) -> np.ndarray:
         """For each owner, the moves (m, d) to the values of that training row, of some, which scores best."""
         values, own = self.settings.table_.values, self.problem.region.start[owners]
-        some = np.random.default_rng(self.problem.seed).permutation(len(values))[:_OTHERS]
+        others = np.random.default_rng(self.problem.seed).permutation(len(values))[:_OTHERS]
         lower, upper, _, _ = self._limits(owners, self.movable)
         best, highest = np.zeros(own.shape), np.full(len(owners), -np.inf)
-        for other in values[some]:
+        for other in values[others]:
             moves = np.clip(np.nan_to_num((other - own) / self.costs.unit), lower, upper)
             score = self.relaxation.slope(moves, owners)[0]
             better = score > highest
@@ -286,10 +286,10 @@ class IndirectFeatures:
         scaled = [0.0 if j in absent else scale / unit[j] for j, scale in zip(space.scaled, space.scale, strict=True)]
         indicated = [0.0 if j in absent else np.sqrt(0.5) for j in space.indicated]
         weights = np.array([*scaled, *indicated, np.sqrt(0.5)])
-        some = np.random.default_rng(seed).permutation(len(values))
+        order = np.random.default_rng(seed).permutation(len(values))
         regressions = []
         for j in columns:
-            known = some[ordinary(schema.features[j], values[some, j])][:_KERNEL_ROWS]
+            known = order[ordinary(schema.features[j], values[order, j])][:_KERNEL_ROWS]
             points = space.transform(values[known]) * weights
             regressions.append(KernelRegression.fit(points, values[known, j]))
         return cls(space, weights, columns, tuple(regressions))
@@ -350,8 +350,8 @@ class KernelRegression:
     @classmethod
     def fit(cls, points: np.ndarray, targets: np.ndarray) -> KernelRegression:
         """The regression of the width with the least leave-one-out squared error."""
-        some = slice(0, _ROWS_FOR_WIDTH)
-        return cls(points, targets, min(_WIDTHS, key=lambda w: left_out_error(points[some], targets[some], w)))
+        first = slice(0, _ROWS_FOR_WIDTH)
+        return cls(points, targets, min(_WIDTHS, key=lambda w: left_out_error(points[first], targets[first], w)))
 
     def estimate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The estimate at each point, (n,), and its slope in each coordinate, (n, q).

@@ -170,16 +170,15 @@ class Algorithm1:
         self.shells = np.zeros(len(problem), dtype=np.int64)
         self._generators = streams(problem.region.factuals, problem.seed)
 
-    def run(self, reconstruction: bool = True) -> list[Status]:
-        """How the search of each row ended; with `reconstruction`, the row's own code is tried first.
+    def run(self) -> list[Status]:
+        """How the search of each row ended.
 
         For further options, the search of a row goes on until enough different hits are found or the shells have grown
         to twice the distance of the first.
         """
         settings, pool, shells = self.settings, self.pool, self.shells
         status = np.full(len(pool.size), Status.FOUND, dtype=object)
-        if reconstruction:
-            self._try(self.latent.codes, np.arange(len(status)), components=1, reserve=0)
+        self._reconstruct()
         active = np.flatnonzero(pool.size < self._wanted)
         farthest = self.latent.farthest(settings.norm)
         while active.size:
@@ -198,6 +197,10 @@ class Algorithm1:
             active = active[pool.size[active] < self._wanted]
         status[pool.size > 0] = Status.FOUND
         return list(status)
+
+    def _reconstruct(self) -> None:
+        """Tries each row's own code."""
+        self._try(self.latent.codes, np.arange(len(self.problem)), components=1, reserve=0)
 
     def _search_shells(self, rows: np.ndarray) -> np.ndarray:
         """Samples the next shell of each of these rows; returns whose shells have left the box, and are not tried."""
@@ -290,8 +293,8 @@ class Algorithm1:
         codes, owners = np.repeat(codes, components, axis=0), np.repeat(owners, components)
         found = self.problem.evaluate(self.latent.decode(codes, owners, component), owners, reserve=reserve)
         rows, codes, owners = found.rows[found.hits], codes[found.hits], owners[found.hits]
-        if self.latent.measure is None:
-            distance = norm_of(codes - self.latent.codes[owners], self.settings.norm)
-        else:
-            distance = self.latent.measure(rows, owners)
-        self.pool.add(rows, owners, distance)
+        self.pool.add(rows, owners, self._distance(rows, codes, owners))
+
+    def _distance(self, rows: np.ndarray, codes: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """By what one hit is better than another."""
+        return norm_of(codes - self.latent.codes[owners], self.settings.norm)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
-from attain.methods.base import Explainer, choice, integer, number
+from attain.methods.base import Explainer, integer, number
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem, diverse_order, ranked_hits, ranks_between
 from attain.methods.session import Session
@@ -23,8 +23,6 @@ from attain.population.space import MeasuringSpace, Neighbours
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
 from attain.tables import Region, ordinary
-
-Kernel = Literal["kde", "knn"]
 
 _STEPS_AT_ONCE = 10_000_000
 _BLOCK = 25
@@ -46,11 +44,10 @@ _DECIMALS = 9
 class FACE(Explainer):
     """The nearest real row of the desired class along a path of real rows, through regions of high density.
 
-    Takes any classifier; `least_probability` needs one that gives probabilities. Training rows are joined to their
-    nearest neighbours in the measuring space; a step weighs its length times −log of the density at its midpoint. The
-    path is the shortest to a row for which the model decides as requested and where the density is not too low. The
-    answer is its end with the cells that may not change put back, if that still flips the decision; else the next end
-    is tried.
+    Takes any classifier. Training rows are joined to their nearest neighbours in the measuring space; a step weighs its
+    length times −log of a Gaussian kernel density at its midpoint. The path is the shortest to a row for which the
+    model decides as requested and where the density is not too low. The answer is its end with the cells that may not
+    change put back, if that still flips the decision; else the next end is tried.
 
     **Its answers and paths contain real people's values.** The figure `copies_a_person` is 1 where an answer's free
     cells are exactly those of a training row; `endpoint` is the training row, by position, that the path leads to;
@@ -63,8 +60,9 @@ class FACE(Explainer):
     rejection.
 
     Departures from the publication: the density is scaled so that its largest value at a row is 1, and no step weighs
-    less than its length, so that weights are never negative; t_d is a quantile; numbers that cannot change are held
-    within a tolerance along the path, as no other row has exactly the same, and exactly in the answer.
+    less than its length, so that weights are never negative; t_d is a quantile, and t_p the `probability` of the call;
+    numbers that cannot change are held within a tolerance along the path, as no other row has exactly the same, and
+    exactly in the answer.
 
     Parameters
     ----------
@@ -75,12 +73,8 @@ class FACE(Explainer):
         those of the training rows; None keeps none; a list of rules is kept as it is.
     neighbours
         How many of its nearest rows each row is joined to.
-    density
-        `kde`: a Gaussian kernel density at the midpoint of a step; `knn`: from the length of the step alone.
     bandwidth
         Of the kernel, in the measuring space; None applies Scott's rule.
-    least_probability
-        t_p: the least probability of the target at the end of a path; None asks for the decision only.
     least_density
         t_d: the end of a path is denser than this share of the training rows.
     tolerance
@@ -107,9 +101,7 @@ class FACE(Explainer):
     own_figures = ("path_length", "endpoint", "copies_a_person")
 
     neighbours: int = integer(20, least=1)
-    density: Kernel = choice("kde", Kernel)
     bandwidth: float | None = number(None, above=0)
-    least_probability: float | None = number(None, least=0, below=1)
     least_density: float = number(0.05, least=0, below=1)
     tolerance: float = number(1.0, least=0)
     max_rows: int = integer(10_000, least=2)
@@ -126,10 +118,8 @@ class FACE(Explainer):
         if wide:
             self.points_of_ = FlatSpace(self.space_, points)
             points = self.points_of_.points
-        density = None
-        if self.density == "kde":
-            centres = points[random.choice(len(points), min(_CENTRES, len(points)), replace=False)]
-            density = GaussianDensity(centres, self.bandwidth)
+        centres = points[random.choice(len(points), min(_CENTRES, len(points)), replace=False)]
+        density = GaussianDensity(centres, self.bandwidth)
         self.rows_ = first
         self.graph_ = RowGraph(self.schema_, values[first], points, self.neighbours, density)
         self.spread_ = Scale(self.schema_, values).spread
@@ -137,13 +127,9 @@ class FACE(Explainer):
 
     def _inspect(self, session: Session) -> np.ndarray:
         """Which vertices may stand at the end of a path."""
-        graph, goal = self.graph_, session.goal
-        good = session.judged(self.rows_)[0] & (graph.height >= np.quantile(graph.height, self.least_density))
-        if self.least_probability:
-            surer = self._goal(goal.model, goal.target, self.least_probability, tolerant=goal.reader.tolerant)
-            good &= surer.judge(graph.values).met
-            goal.reader.count.add(surer.rows_asked)
-        return good
+        height = self.graph_.height
+        dense: np.ndarray = height >= np.quantile(height, self.least_density)
+        return dense & session.judged(self.rows_)[0]
 
     def _notes(self, inspected: Any) -> tuple[str, ...]:
         return (REAL_VALUES,)
@@ -196,10 +182,10 @@ class FACE(Explainer):
         owners = np.unique(result.owners)
         size = self._batch_size(1, None)
         for start in range(0, len(owners), size):
-            some = owners[start : start + size]
-            lengths, before = self._routes(region.subset(some))
-            for option in np.flatnonzero(np.isin(result.owners, some)):
-                place = int(np.searchsorted(some, result.owners[option]))
+            batch = owners[start : start + size]
+            lengths, before = self._routes(region.subset(batch))
+            for option in np.flatnonzero(np.isin(result.owners, batch)):
+                place = int(np.searchsorted(batch, result.owners[option]))
                 if not abs(lengths[place, vertices[option]] - result.option_figures["path_length"][option]) < 1e-5:
                     raise AttainError(
                         "the path of result was not found again: it was made by another explainer or with other "
@@ -272,10 +258,10 @@ class GaussianDensity:
         result = np.empty(len(points))
         size = (self._centres**2).sum(axis=1)
         for start in range(0, len(points), _TILE):
-            some = points[start : start + _TILE]
-            padded = np.concatenate((some, np.zeros((_TILE - len(some), some.shape[1]))))
+            tile = points[start : start + _TILE]
+            padded = np.concatenate((tile, np.zeros((_TILE - len(tile), tile.shape[1]))))
             squares = np.maximum((padded**2).sum(axis=1)[:, None] + size - 2 * padded @ self._centres.T, 0.0)
-            result[start : start + _TILE] = logsumexp(squares / (-2 * self.bandwidth**2), axis=1)[: len(some)]
+            result[start : start + _TILE] = logsumexp(squares / (-2 * self.bandwidth**2), axis=1)[: len(tile)]
         # products round differently in another batch; nothing may depend on their last bits
         return np.round(result, _DECIMALS)
 
@@ -284,8 +270,7 @@ class RowGraph:
     """Each row joined to its nearest others, both ways, with weights that are large where the density is low.
 
     A step from a to b weighs ‖a − b‖ (1 + max(u − log p, 0)): the density p at its midpoint, and u the largest log p
-    at a row, so that no weight is negative. Without a kernel density, p is the nearest neighbour estimate from the
-    length of the step itself, ∝ ‖a − b‖^(−dimensions).
+    at a row, so that no weight is negative.
 
     Attributes
     ----------
@@ -298,20 +283,18 @@ class RowGraph:
     """
 
     def __init__(
-        self, schema: Schema, values: np.ndarray, points: np.ndarray, neighbours: int, density: GaussianDensity | None
+        self, schema: Schema, values: np.ndarray, points: np.ndarray, neighbours: int, density: GaussianDensity
     ) -> None:
         self.values, self.points = values, points
         self._density = density
         self._schema = schema
         self._neighbours = min(neighbours, len(points) - 1)
-        distances, indices = Neighbours(points).query(points, self._neighbours + 1)
+        _, indices = Neighbours(points).query(points, self._neighbours + 1)
         starts = np.repeat(np.arange(len(points)), indices.shape[1])
         pairs = np.sort(np.column_stack((starts, indices.ravel())), axis=1)
         pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
-        lengths = _lengths(points[pairs[:, 0]], points[pairs[:, 1]])
-        self.height = np.log(1 / np.maximum(distances[:, -1], _SHORTEST)) if density is None else density.log(points)
-        self._unit = self._largest(lengths)
-        weights = self._weights(points[pairs[:, 0]], points[pairs[:, 1]], lengths)
+        self.height = density.log(points)
+        weights = self._weights(points[pairs[:, 0]], points[pairs[:, 1]])
         self.starts, self.ends = np.concatenate((pairs[:, 0], pairs[:, 1])), np.concatenate((pairs[:, 1], pairs[:, 0]))
         self.weights = np.tile(weights, 2)
         kept = self._along(values[self.starts], values[self.ends])
@@ -320,19 +303,9 @@ class RowGraph:
     def __len__(self) -> int:
         return len(self.points)
 
-    def _largest(self, lengths: np.ndarray) -> float:
-        if self._density is not None:
-            return float(self.height.max())
-        # the very shortest steps join near-duplicates; they do not show a high density
-        return -self.points.shape[1] * float(np.log(np.quantile(lengths, 0.01))) if len(lengths) else 0.0
-
-    def _weights(self, starts: np.ndarray, ends: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        lengths = np.maximum(lengths, _SHORTEST)
-        if self._density is None:
-            log_density = -self.points.shape[1] * np.log(lengths)
-        else:
-            log_density = self._density.log((starts + ends) / 2)
-        return lengths * (1.0 + np.maximum(self._unit - log_density, 0.0))
+    def _weights(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        lengths = np.maximum(_lengths(starts, ends), _SHORTEST)
+        return lengths * (1.0 + np.maximum(self.height.max() - self._density.log((starts + ends) / 2), 0.0))
 
     def _along(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Which steps agree with the directions of the schema."""
@@ -353,7 +326,7 @@ class RowGraph:
         """
         m, n = admissible.shape
         owner, vertex = self._links(region, factuals, admissible)
-        linked = self._weights(factuals[owner], self.points[vertex], _lengths(factuals[owner], self.points[vertex]))
+        linked = self._weights(factuals[owner], self.points[vertex])
         block, edge = np.nonzero(admissible[:, self.starts] & admissible[:, self.ends])
         width = n + 1
         rows = np.concatenate((block * width + self.starts[edge], owner * width + n))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attain.methods.base import Explainer, integer, number
+from attain.methods.base import Explainer, number
 from attain.methods.search.climb import Climb
 from attain.methods.search.moves import Costs, Scale, check_directions, units
 from attain.methods.search.problem import Answers, Problem
@@ -50,12 +50,6 @@ class HillClimbingLocalSearch(Explainer):
         The most a change may cost; None looks for a cheap one that flips the decision. Unrelated to `budget`.
     directions
         For each feature named, the direction that has a cost; the other is free where the schema allows it.
-    starts
-        Random starts tried at a time, for each row.
-    restarts
-        How often a row without an answer gets new random starts.
-    turns
-        The most moves of one climb, and of one local search.
     budget
         The most rows the model is asked about for each row explained.
     margin
@@ -78,9 +72,6 @@ class HillClimbingLocalSearch(Explainer):
 
     cost_budget: float | None = number(None, above=0)
     directions: Mapping[str, Direction] | None = None
-    starts: int = integer(20, least=0)
-    restarts: int = integer(5, least=0)
-    turns: int = integer(30, least=1)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -96,14 +87,5 @@ class HillClimbingLocalSearch(Explainer):
 
     def _search(self, problem: Problem) -> Answers:
         costs = Costs(problem.region, self.unit_, directions=self.directions)
-        climb = Climb(
-            problem,
-            costs,
-            self.scale_.pools,
-            self.table_.values,
-            limit=self.cost_budget,
-            starts=self.starts,
-            restarts=self.restarts,
-            turns=self.turns,
-        )
+        climb = Climb(problem, costs, self.scale_.pools, self.table_.values, limit=self.cost_budget)
         return climb.answers("cost")

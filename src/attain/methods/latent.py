@@ -24,8 +24,6 @@ A third argument, where it is given, is the mixture component (m,) that each cod
 """
 DecodeVjp: TypeAlias = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Codes (m, k), their owners and a gradient in the decoded rows (m, d), to the gradient in the codes (m, k)."""
-Measure: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Rows (m, d) in final form and the owner of each, to the distance of each from its owner."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,6 @@ class Latent:
         Which units (k,) the decoder uses.
     decode
         From codes to candidate rows.
-    measure
-        What makes one hit better than another; None is the latent distance.
     decode_vjp
         The gradient of `decode`; None where the autoencoder has none.
     components
@@ -55,7 +51,6 @@ class Latent:
     high: np.ndarray
     active: np.ndarray
     decode: Decode
-    measure: Measure | None = None
     decode_vjp: DecodeVjp | None = None
     components: int = 1
 

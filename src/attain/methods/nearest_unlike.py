@@ -89,10 +89,10 @@ class NearestUnlike(Explainer):
         region, reference = problem.region, problem.inspected
         answers = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
 
-        def neighbours(some: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            nearest = reference.nearest(region.start[some], stop)[1][:, start:]
-            owners = np.repeat(some, nearest.shape[1])
-            ranks = np.tile(np.arange(start, start + nearest.shape[1]), len(some))
+        def neighbours(active: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            nearest = reference.nearest(region.start[active], stop)[1][:, start:]
+            owners = np.repeat(active, nearest.shape[1])
+            ranks = np.tile(np.arange(start, start + nearest.shape[1]), len(active))
             return self._fewer(reference.values[nearest.ravel()], owners, problem), owners, ranks
 
         available = np.full(len(problem), len(reference))

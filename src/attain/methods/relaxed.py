@@ -178,14 +178,14 @@ class RelaxedSearch(ABC):
         changed = region.changed(reached, owners)
         crowded = changed.sum(axis=1) > region.max_changes[owners]
         if crowded.any():
-            some = owners[crowded]
-            importance = self._importance(moves[crowded], some)
-            spare = region.max_changes[some] - (changed[crowded] & (importance == 0)).sum(axis=1)
+            theirs = owners[crowded]
+            importance = self._importance(moves[crowded], theirs)
+            spare = region.max_changes[theirs] - (changed[crowded] & (importance == 0)).sum(axis=1)
             rank = np.argsort(np.argsort(-importance, axis=1, kind="stable"), axis=1)
             movable = self.movable.copy()
-            movable[some] &= rank < spare[:, None]
-            start = moves[crowded] if self.warm else self.start[some]
-            reached[crowded] = relaxation.rows(self._solve(some, level, movable, start), some)
+            movable[theirs] &= rank < spare[:, None]
+            start = moves[crowded] if self.warm else self.start[theirs]
+            reached[crowded] = relaxation.rows(self._solve(theirs, level, movable, start), theirs)
         rows, whose = roundings(reached, owners, region)
         most = np.inf if self.most_cost is None else self.most_cost + _NEGLIGIBLE
         cheap = self.costs.of(rows, whose) <= most
@@ -289,9 +289,9 @@ class Relaxation:
         change = np.where(np.isfinite(change), change, 0.0)
         at_once = max(_CELLS // max(change[0].size, 1), 1)
         for start in range(0, len(self._sources), at_once):
-            some = slice(start, start + at_once)
-            columns = self._sources[some]
-            own = np.where(self._moves[some, None], change[self._batch[some]], 0.0).sum(axis=2)
+            part = slice(start, start + at_once)
+            columns = self._sources[part]
+            own = np.where(self._moves[part, None], change[self._batch[part]], 0.0).sum(axis=2)
             extra[:, columns] = (own / (2 * _DIFFERENCE * self._unit[columns, None])).T
         return extra
 

@@ -267,16 +267,16 @@ class LatentDescent:
             active = active[~poor]
             if not active.size:
                 break
-            some = owners[active]
-            nearest = self.pool.nearest[some]
-            value, slope = objective(codes[active], some, weight)
+            whose = owners[active]
+            nearest = self.pool.nearest[whose]
+            value, slope = objective(codes[active], whose, weight)
             slope = np.where(latent.active, slope, 0.0)
             first[active] += (1 - _MOMENTS[0]) * (slope - first[active])
             second[active] += (1 - _MOMENTS[1]) * (slope**2 - second[active])
             mean, square = first[active] / (1 - _MOMENTS[0] ** step), second[active] / (1 - _MOMENTS[1] ** step)
             moved = codes[active] - self.settings.learning_rate * mean / (np.sqrt(square) + _NEGLIGIBLE)
             codes[active] = np.clip(moved, low[active], high[active])
-            improved = (value < least[active] * (1 - _BETTER)) | (self.pool.nearest[some] < nearest)
+            improved = (value < least[active] * (1 - _BETTER)) | (self.pool.nearest[whose] < nearest)
             least[active] = np.minimum(least[active], value)
             since[active] = np.where(improved, 0, since[active] + 1)
             active = active[since[active] < _PATIENCE]

@@ -319,10 +319,11 @@ class MixedPolytope:
         else:
             goals = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
         gain = self._score.weight(j, goals) - before
-        goals, gain = (some[(goals != own) & ~np.isnan(gain)] for some in (goals, gain))
+        other = (goals != own) & ~np.isnan(gain)
+        goals, gain = goals[other], gain[other]
         cost = self._state_costs(j, own, goals) + leaving
         best = unbeaten(cost, gain, self._signatures.of(j, goals), self._options)
-        for state, price, gained in zip(*(some[best].tolist() for some in (goals, cost, gain)), strict=True):
+        for state, price, gained in zip(*(array[best].tolist() for array in (goals, cost, gain)), strict=True):
             made.states[state] = self._variable(price, 1.0, True)
             self._gain[made.states[state]] = gained
         self._conditions.append((dict.fromkeys(made.states.values(), 1.0), 1.0, 1.0))

@@ -69,8 +69,6 @@ class Wachter(Explainer):
         The most values of λ on the way up; half as many on the way back.
     iterations
         Proximal gradient steps for one λ.
-    starts, restarts, turns
-        Of the pattern search: random starts at a time, how often rows without an answer get new ones, the most moves.
     sparsity
         Whether changes that are not needed are taken back.
     budget
@@ -98,9 +96,6 @@ class Wachter(Explainer):
     growth: float = number(2.0, above=1)
     rounds: int = integer(16, least=1)
     iterations: int = integer(50, least=1)
-    starts: int = integer(20, least=0)
-    restarts: int = integer(5, least=0)
-    turns: int = integer(30, least=1)
     sparsity: bool = True
 
     def _prepare(self) -> None:
@@ -132,17 +127,8 @@ class Wachter(Explainer):
         return boundary(score, met) + self.aim * max(float(score.std()), _NEGLIGIBLE)
 
     def _pattern_search(self, problem: Problem, aim: float) -> Answers:
-        climb = Climb(
-            problem,
-            Costs(problem.region, self.deviation_),
-            self.scale_.pools,
-            self.table_.values,
-            aim=aim,
-            starts=self.starts,
-            restarts=self.restarts,
-            turns=self.turns,
-        )
-        return climb.answers("distance")
+        costs = Costs(problem.region, self.deviation_)
+        return Climb(problem, costs, self.scale_.pools, self.table_.values, aim=aim).answers("distance")
 
 
 def absolute_deviation(cells: np.ndarray) -> float:

@@ -299,12 +299,12 @@ class RuleCuts:
 
     def _rows(self, actions: list[int], varied: dict[int, np.ndarray]) -> np.ndarray:
         """The rows with the chosen cells, in some groups every combination of these actions, and computed columns."""
-        sizes = [len(some) for some in varied.values()]
+        sizes = [len(taken) for taken in varied.values()]
         picks = np.indices(sizes).reshape(len(sizes), math.prod(sizes))
         owners = np.full(math.prod(sizes), self._i)
         rows = self._region.start[owners]
         for group, a in zip(self._choices, actions, strict=True):
             rows[:, group.columns] = group.cells[a]
-        for (g, some), pick in zip(varied.items(), picks, strict=True):
-            rows[:, self._choices[g].columns] = self._choices[g].cells[some[pick]]
+        for (g, taken), pick in zip(varied.items(), picks, strict=True):
+            rows[:, self._choices[g].columns] = self._choices[g].cells[taken[pick]]
         return self._region.derived(rows, self._region.factuals[owners])

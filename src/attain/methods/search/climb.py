@@ -46,6 +46,8 @@ _CELLS = 8_000_000
 _SHARES = np.array([2.0**-k for k in range(1, 6)])
 _LEFT = (0.5, 0.75, 0.9)
 """How much of a change is left when it is taken back in part."""
+_STARTS, _RESTARTS, _TURNS = 20, 5, 30
+"""Random starts at a time; how often rows without an answer get new ones; the most moves of a climb."""
 
 Near: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Records (k, d), and of which row each is a neighbour, (k,)."""
@@ -209,8 +211,6 @@ class Climb:
         The sorted ordinary cells of each training column.
     training
         The training rows, whose free cells are the random starts.
-    starts, restarts, turns
-        Random starts at a time; how often rows without an answer get new ones; the most moves of a climb.
     limit
         The most a change may cost, within which the best score is looked for. None looks for the least cost instead.
     aim
@@ -224,14 +224,11 @@ class Climb:
         pools: list[np.ndarray],
         training: np.ndarray,
         *,
-        starts: int,
-        restarts: int,
-        turns: int,
         limit: float | None = None,
         aim: float | None = None,
     ) -> None:
         self.problem, self.costs, self.training = problem, costs, training
-        self.starts, self.restarts, self.turns, self.aim = starts, restarts, turns, aim
+        self.aim = aim
         region = problem.region
         self.neighbourhood = Neighbourhood(region, costs, pools)
         self.generators = streams(region.factuals, problem.seed)
@@ -248,9 +245,9 @@ class Climb:
         score = np.zeros(len(problem))
         score[owners] = problem.judge(region.start[owners], owners).score
         self._climb(region.start[owners], owners, score[owners])
-        for turn in range(1 + self.restarts):
+        for turn in range(1 + _RESTARTS):
             waiting = owners if turn == 0 else owners[pool.size[owners] == 0]
-            if waiting.size and self.starts:
+            if waiting.size:
                 self._restart(waiting, score)
         self._search_locally()
         rows, owners, ranking = diverse(pool.rows, pool.owners, pool.distances, region, problem.options)
@@ -273,7 +270,7 @@ class Climb:
         """Each climber takes the best move, turn after turn; without a cost limit it stops at the first hit."""
         rows, score = rows.copy(), score.copy()
         active = np.arange(len(rows))
-        for _ in range(self.turns):
+        for _ in range(_TURNS):
             if not active.size:
                 break
             parts = _parts(owners[active], self.neighbourhood.cells(owners[active], 2 * len(_SHARES)))
@@ -304,8 +301,8 @@ class Climb:
 
     def _restart(self, waiting: np.ndarray, score: np.ndarray) -> None:
         """Random training rows' free cells as starts; the best start of an owner without an answer is climbed."""
-        picked = [self.generators[i].integers(len(self.training), size=self.starts) for i in waiting]
-        owners = np.repeat(waiting, self.starts)
+        picked = [self.generators[i].integers(len(self.training), size=_STARTS) for i in waiting]
+        owners = np.repeat(waiting, _STARTS)
         rows = self._within_limit(self.training[np.concatenate(picked)], owners)
         asked, rows, _, gained = self._ask(rows, owners)
         owners = owners[asked]
@@ -329,7 +326,7 @@ class Climb:
         """Improves the pool's rows: cheaper ones that still flip the decision, or a better score within the limit."""
         rows, owners, rank = self.pool.rows.copy(), self.pool.owners.copy(), self.pool.distances.copy()
         active, exchanging = np.arange(len(rows)), np.zeros(len(rows), dtype=bool)
-        for _ in range(self.turns):
+        for _ in range(_TURNS):
             if not active.size:
                 break
             improved = np.zeros(len(rows), dtype=bool)
