@@ -95,15 +95,20 @@ def answer(table: str, asked: Asked, review: Review) -> None:
     review.decide(question.id, key, "a reviewer", columns=columns)
 
 
-def reviewed(table: str, data: Dataset, linear: bool) -> tuple[Review, float, float]:
-    """A finished review, its share of unreviewed answers before it, and the CPU seconds that a decision took."""
+def begun(data: Dataset, linear: bool) -> Review:
+    """A review of a table whose schema is inferred, by refused people of the part that was held out."""
     X, y = data.X.reset_index(drop=True), data.y.reset_index(drop=True)
     if len(X) > ROWS:
         X, _, y, _ = train_test_split(X, y, train_size=ROWS, random_state=0, stratify=y)
     train, test, y_train, _ = train_test_split(X, y, test_size=1 / 3, random_state=0, stratify=y)
     model = _classifier(linear).fit(train, y_train)
     people = test[model.predict(test) != data.desired].head(PEOPLE)
-    review = Review(Guarded(Schema.infer(train)), model, people, target=data.desired, train=train, y=y_train)
+    return Review(Guarded(Schema.infer(train)), model, people, target=data.desired, train=train, y=y_train)
+
+
+def reviewed(table: str, data: Dataset, linear: bool) -> tuple[Review, float, float]:
+    """A finished review, its share of unreviewed answers before it, and the CPU seconds that a decision took."""
+    review = begun(data, linear)
     before, started = review.share_unreviewed, time.process_time()
     while not review.done:
         answer(table, review.questions()[0], review)

@@ -204,7 +204,10 @@ def test_many_changes_are_said_as_few() -> None:
     assert all(name in made.describe(0) for name in names)
     related = Related(np.array([[False] * 2 + [True] * 6 + [False]]), ("",))
     said = replace(made, related=related, table=result_of(unreviewed, people, {}).table).sentences[0]
-    assert "; x2, x3, x4, x5 and 2 more go with these." in said
+    assert (
+        "; with these go x2 from 0 to 1, x3 from 0 to 1, x4 from 0 to 1, x5 from 0 to 1, x6 from 0 to 1"
+        " and one more change." in said
+    )
     assert said.endswith("Not reviewed: x0, x1, x2, x3 and 4 more.")
 
 
@@ -281,7 +284,7 @@ def test_an_end_is_rounded_towards_the_other(end: float, other: float) -> None:
     [
         (0, "The new record is typical of people with this decision."),
         (1, "The new record would be unusual among people with this decision."),
-        (2, "The new record is unlike those seen with this decision, so treat this suggestion with caution."),
+        (2, "The new record is unlike those seen with this decision."),
         (math.nan, "reduce late from 3 to 0."),
     ],
 )

@@ -26,11 +26,13 @@ import numpy as np
 from attain.core.text import own_number, printable
 from attain.methods.ranges import spread
 from attain.methods.records import Recheck
+from attain.results.status import NOT_ADVISED
 from attain.schema import Feature, Schema
 from attain.tables import is_on_grid, on_grid, ordinary, spacing, unchanged
 
 if TYPE_CHECKING:
-    from attain.results.counterfactuals import Counterfactuals
+    from attain.results.sentences import NOT_ADVISED
+from attain.results.counterfactuals import Counterfactuals
 
 _MOST: Final = 97
 """The most values of a range that the model is asked about again, evenly spaced."""
@@ -97,7 +99,8 @@ class Printer:
 
     def _rounded(self, positions: Sequence[int], most: int) -> Iterator[PrintedOption]:
         """The options in their coarsest rounding that holds; those that are equal then once."""
-        which = np.flatnonzero(np.isin(self.result.owners, positions))
+        advised = [verdict not in NOT_ADVISED for verdict in self.result.verdicts]
+        which = np.flatnonzero(np.isin(self.result.owners, positions) & np.array(advised, dtype=bool))
         rows, holds = self._coarsest(which)
         seen: dict[int, list[bytes]] = {}
         for k in np.flatnonzero(holds).tolist():

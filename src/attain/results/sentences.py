@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from attain.core.text import ENGLISH, joined, number, plain, points
-from attain.results.status import Status, Verdict
+from attain.results.status import NOT_ADVISED, Status, Verdict
 from attain.schema import Feature, Schema
 from attain.schema.text import described
 from attain.tables import Table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _VERDICTS: Final = {
     Verdict.TYPICAL: "is typical of people with this decision",
     Verdict.UNUSUAL: "would be unusual among people with this decision",
-    Verdict.UNLIKE: "is unlike those seen with this decision, so treat this suggestion with caution",
+    Verdict.UNLIKE: "is unlike those seen with this decision",
     Verdict.CONTRADICTORY: "contradicts itself: {}",
 }
 
@@ -82,9 +82,10 @@ def option_sentence(option: Option) -> str:
     named, unsaid = _few(leading)
     brought, others = _few(derived)
     needed = actions(named) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
-    going = _names(followers)
+    advised = option.verdict not in NOT_ADVISED
+    lead = f"For {option.request}, {'' if advised else 'we found nothing to suggest. What comes nearest: '}"
     parts = [
-        f"For {option.request}, {joined(needed, ', and ')}{_going(going, len(chosen))}." if needed else "",
+        f"{lead}{joined(needed, ', and ')}{_going(followers, len(chosen))}." if needed else "",
         f"{_more(unsaid)} {'is' if unsaid == 1 else 'are'} needed, too." if unsaid else "",
         f"This takes about {ENGLISH.duration(option.months_needed)}."
         if option.months_needed and not option.waits
@@ -95,7 +96,7 @@ def option_sentence(option: Option) -> str:
         else "",
         *leeway(option, named),
         "" if option.verdict is None else f"The new record {_VERDICTS[option.verdict].format(option.contradiction)}.",
-        *what_for(option),
+        *(what_for(option) if advised else []),
         *not_reviewed(option),
     ]
     return " ".join(filter(None, parts))
@@ -117,10 +118,12 @@ def _names(changes: Sequence[Change]) -> list[str]:
     return names if len(names) <= _SAID else [*names[: _SAID - 1], f"{len(names) - _SAID + 1} more"]
 
 
-def _going(names: Sequence[str], chosen: int) -> str:
-    """`; mean area goes with it`: what follows from changes by a relation; empty where nothing does."""
-    goes = f"{joined(names)} {'goes' if len(names) == 1 else 'go'}"
-    return f"; {goes} with {'it' if chosen == 1 else 'these'}" if names else ""
+def _going(changes: list[Change], chosen: int) -> str:
+    """`; with it goes area from 5 to 4`: what follows by a relation; empty where nothing does."""
+    named, others = _few(changes)
+    going = [*map(_change, named), *([_more(others).lower()] if others else [])]
+    goes = "goes" if len(changes) == 1 else "go"
+    return f"; with {'it' if chosen == 1 else 'these'} {goes} {joined(going)}" if going else ""
 
 
 def what_for(option: Option) -> list[str]:

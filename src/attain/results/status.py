@@ -123,4 +123,8 @@ class Verdict(StrEnum):
         return _TONES.get(self, "bad")
 
 
+NOT_ADVISED: Final = (Verdict.UNLIKE, Verdict.CONTRADICTORY)
+"""What answers are like that flip the decision, and yet are no advice."""
+
+
 _TONES: Final[Mapping[Verdict, Literal["good", "fair"]]] = {Verdict.TYPICAL: "good", Verdict.UNUSUAL: "fair"}

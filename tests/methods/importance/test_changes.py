@@ -241,7 +241,7 @@ def test_guarded_answers_say_what_keeps_them_typical() -> None:
     assert (frame["needed_to_stay_typical"] == (frame.index == "y")).all()
     assert (frame.loc["y", "gain"] == 0).all()
     typical = result.sentences[result.verdict == "typical"]
-    assert all(re.match(r"For .*, increase x from \S+ to .*; y goes with it\.", s) for s in typical)
+    assert all(re.match(r"For .*, increase x from \S+ to .*; with it goes y from .* to .*\.", s) for s in typical)
     first = result.frame.index[result.verdict == "typical"][0]
     assert "To stay typical, also increase y from" in result.describe(first, width=200)
     without = explainer.explain(model, X[x < -1].head(5), target=True)
