@@ -87,7 +87,7 @@ class Printer:
     recheck: Recheck
 
     def options(self, positions: Sequence[int], most: int) -> list[PrintedOption]:
-        """At most `most` options of each person at some positions, in order."""
+        """At most `most` options of each person at some positions, in order; none that is no advice."""
         options = list(self._rounded(positions, most))
         self._mark_unneeded(options)
         self._mark_others(options)
