@@ -31,7 +31,6 @@ from attain.schema import Feature, Schema
 from attain.tables import is_on_grid, on_grid, ordinary, spacing, unchanged
 
 if TYPE_CHECKING:
-    from attain.results.sentences import NOT_ADVISED
 from attain.results.counterfactuals import Counterfactuals
 
 _MOST: Final = 97
