@@ -31,7 +31,7 @@ from attain.schema import Feature, Schema
 from attain.tables import is_on_grid, on_grid, ordinary, spacing, unchanged
 
 if TYPE_CHECKING:
-from attain.results.counterfactuals import Counterfactuals
+    from attain.results.counterfactuals import Counterfactuals
 
 _MOST: Final = 97
 """The most values of a range that the model is asked about again, evenly spaced."""
