@@ -29,22 +29,22 @@ BORROWED = {("guarded", "recourse")}
 
 BUDGETS = {
     "": 67,
-    "core": 1_636,
+    "core": 1_632,
     "engine": 2_615,
     "schema": 3_544,
     "tables": 1_328,
     "models": 2_377,
-    "population": 1_139,
+    "population": 1_138,
     "density": 2_132,
-    "results": 2_110,
+    "results": 2_114,
     "methods": 6_272,
     "metrics": 1_619,
-    "letters": 887,
-    "audit": 405,
+    "letters": 889,
+    "audit": 396,
     "scale": 542,
     "service": 1_684,
     "datasets": 121,
-    "testing": 727,
+    "testing": 684,
     "cli": 1_738,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
