@@ -163,6 +163,17 @@ def test_fit_calibrates_on_people_whom_the_model_did_not_see(files: Path, capsys
     assert "--calibration is for the method Guarded; GrowingSpheres does not use it" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default")
+def test_fit_notes_a_column_that_seems_to_be_the_outcome(files: Path, capsys: Any) -> None:
+    train = pd.read_csv("train.csv")
+    train.assign(alive=train["decision"].map({"granted": "yes", "refused": "no"})).to_csv("leak.csv", index=False)
+    assert main(["schema", "infer", "leak.csv", "--drop", "who,decision", "--out", "s.toml"]) == 0
+    assert main(["fit", "leak.csv", "--schema", "s.toml", "--label", "decision", "--out", "new.attain"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "note: 'alive' alone tells the labels of 100.0% of the training rows. If it is the outcome" in said
+    assert "Warning" not in said
+
+
 def test_running_fit_again_from_its_config_gives_the_same_bytes(files: Path, capsys: Any) -> None:
     command = ["fit", "train.parquet", "--schema", "schema.toml", "--label", "decision", "--out", "new.attain"]
     assert main([*command, "--method", "Growing_Spheres", "--set", "budget=500", "--set", "step=0.2"]) == 0

@@ -6,6 +6,7 @@ import codecs
 import io
 import json
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
@@ -43,12 +44,23 @@ class Printable:
 
 @contextmanager
 def printable() -> Iterator[None]:
-    """Whatever is printed goes through `Printable`; characters that the terminal's encoding lacks are replaced."""
+    """Whatever is printed goes through `Printable`; characters that the terminal's encoding lacks are replaced.
+
+    Warnings of this package are notes.
+    """
     codecs.register_error("attain", _replaced)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="attain")
-    with redirect_stdout(cast(TextIO, Printable(sys.stdout))), redirect_stderr(cast(TextIO, Printable(sys.stderr))):
+    with (
+        redirect_stdout(cast(TextIO, Printable(sys.stdout))),
+        redirect_stderr(cast(TextIO, Printable(sys.stderr))),
+        warnings.catch_warnings(),
+    ):
+        others = warnings.showwarning
+        warnings.showwarning = lambda text, kind, *place: (
+            note(str(text)) if kind is UserWarning else others(text, kind, *place)
+        )
         try:
             yield
         finally:
