@@ -45,7 +45,7 @@ BUDGETS = {
     "service": 1_684,
     "datasets": 121,
     "testing": 684,
-    "cli": 1_738,
+    "cli": 1_747,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
 
