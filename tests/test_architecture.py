@@ -42,7 +42,7 @@ BUDGETS = {
     "letters": 889,
     "audit": 396,
     "scale": 542,
-    "service": 1_684,
+    "service": 1_670,
     "datasets": 121,
     "testing": 684,
     "cli": 1_747,

@@ -50,7 +50,7 @@ def options(page: Any) -> None:
 
 def reviewed(page: Any) -> None:
     page.locator("#views button").last.click()
-    page.wait_for_selector(".asked li:nth-child(5) .effect .hint + .hint")
+    page.wait_for_selector(".asked li:nth-child(2) .effect .hint + .hint")
 
 
 def tried(page: Any) -> None:

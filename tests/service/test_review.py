@@ -31,14 +31,18 @@ def decided(client: TestClient, asked: dict[str, Any], key: str, by: str = "Ada"
 def test_a_scripted_reviewer_decides_as_in_python(tmp_path: Path) -> None:
     own, page = Review(unreviewed(), trained()[1], target=people.DESIRED), client()
     state = page.get("/review").json()
-    keys = iter("dcnnnnnn")
+    script = iter([("d", ["debt"]), ("c", ["share_used"])])
     while not state["done"]:
-        asked, key = own.questions()[0], next(keys)
+        asked = own.questions()[0]
+        key, columns = next(script, ("n", None))
         assert state["questions"][0]["question"]["id"] == asked.question.id
         assert (state["questions"][0]["answers"], state["questions"][0]["example"]) == (asked.answers, asked.example)
+        for choice in state["questions"][0]["question"]["choices"]:
+            if choice["key"] not in "em":
+                own.outlook(asked.question.id, choice["key"], columns=choice["columns"])  # is not refused
         assert state["unreviewed"] == own.share_unreviewed > 0
-        own.decide(asked.question.id, key, "Ada")
-        state = decided(page, state["questions"][0], key)
+        own.decide(asked.question.id, key, "Ada", columns=columns)
+        state = decided(page, state["questions"][0], key, columns=columns)
     assert own.done
     assert (state["questions"], state["unreviewed"]) == ([], 0)
     assert state["found"] == own.result.found.sum()
@@ -47,16 +51,17 @@ def test_a_scripted_reviewer_decides_as_in_python(tmp_path: Path) -> None:
     assert 'filename="schema.toml"' in answer.headers["content-disposition"]
     (tmp_path / "schema.toml").write_bytes(answer.content)
     assert Schema.from_toml(tmp_path / "schema.toml") == own.schema
+    assert own.schema["debt"].direction == "decrease"
 
 
 def test_what_a_choice_would_do_is_what_it_does() -> None:
     page = client()
     before = page.get("/review").json()
     first = before["questions"][0]
-    told = page.post("/review/outlook", json={"id": first["question"]["id"], "key": "n"}).json()
+    told = page.post("/review/outlook", json={"id": first["question"]["id"], "key": "n", "columns": ["debt"]}).json()
     assert page.get("/review").json() == before  # nothing is decided
-    assert first["question"]["columns"][0] not in told["example"]
-    after = decided(page, first, "n")
+    assert "debt from" not in told["example"]
+    after = decided(page, first, "n", columns=["debt"])
     assert (after["found"], after["total_shift"]) == (told["found"], told["total_shift"])
     assert told["lost"] == before["found"] - after["found"] > 0
     assert told["others"] > 0
@@ -75,17 +80,18 @@ def test_levers_say_how_many_answers_change_what() -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ({"id": "change: nothing", "key": "c", "by": "Ada"}, "no open question is called 'change: nothing'"),
-        ({"id": "change: debt", "key": "z", "by": "Ada"}, "has no choice 'z'"),
-        ({"id": "change: debt", "key": "m", "by": "Ada"}, "needs the months"),
-        ({"id": "change: debt", "key": "c", "by": " "}, "by must be the name"),
-        ({"id": "change: debt", "key": "c"}, "by: "),
+        ({"id": "change: nothing"}, "no open question is called 'change: nothing'"),
+        ({"key": "z"}, "has no choice 'z'"),
+        ({"columns": ["age"]}, "columns must be some of"),
+        ({"by": " "}, "by must be the name"),
+        ({"by": ""}, "by: "),
     ],
 )
-def test_what_cannot_be_decided_gets_a_sentence(question: dict[str, str], told: str) -> None:
+def test_what_cannot_be_decided_gets_a_sentence(question: dict[str, Any], told: str) -> None:
     page = client()
     before = page.get("/review").json()
-    answer = page.post("/review/decide", json=question)
+    asked = {"id": before["questions"][0]["question"]["id"], "key": "n", "by": "Ada"}
+    answer = page.post("/review/decide", json=asked | question)
     assert answer.status_code == 422
     assert told in answer.json()["error"]["message"]
     assert page.get("/review").json() == before

@@ -7,11 +7,10 @@ from attain.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from attain.service.app import create_app
-    from attain.service.connections import server
-    from attain.service.security import Limits
+    from attain.service.security import Limits, server
 
 __all__ = ["Limits", "create_app", "server"]
-_HOMES = {"Limits": "security", "create_app": "app", "server": "connections"}
+_HOMES = {"Limits": "security", "create_app": "app", "server": "security"}
 
 
 def __getattr__(name: str) -> Any:

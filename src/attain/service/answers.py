@@ -199,7 +199,6 @@ class ContributionOf(Answer):
 
 
 class ExplainAnswer(Answer):
-    cached: bool = False
     seconds: float = Field(description="How long the search took.")
     decision: Cell
     status: str
@@ -254,6 +253,7 @@ class CompareAnswer(Answer):
 
 class ChoiceOf(Answer):
     key: str
+    columns: tuple[str, ...] = Field(description="The columns of the question that it may be about.")
     text: str
     asks: str | None = Field(description="months: send them, too; parts: the columns are asked about each.")
 

@@ -17,7 +17,7 @@ from attain.methods import Explainer
 from attain.methods.records import assess
 from attain.methods.session import Session
 from attain.schema import Feature
-from attain.service.errors import Refused
+from attain.service.wording import Refused
 from attain.tables import Table
 
 Which = Literal["all", "refused", "accepted"]

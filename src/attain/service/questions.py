@@ -148,13 +148,13 @@ class Outlook(_Question):
     id: Name = Field(description="The question.")
     key: Annotated[str, Field(max_length=10)]
     months: float | None = Field(default=None, gt=0, le=1_200, description="For a choice that asks for months.")
+    columns: list[Name] | None = Field(default=None, max_length=10_000, description="Only these of the question.")
 
 
 class Decide(Outlook):
     """A decision of the review."""
 
     by: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="Who decides.")
-    columns: list[Name] | None = Field(default=None, max_length=10_000, description="Only these of the question.")
 
 
 class Write(Wishes):

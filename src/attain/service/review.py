@@ -11,8 +11,9 @@ from attain.metrics.review import Review
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option
-from attain.service.errors import Refused
+from attain.schema.questions import Question
 from attain.service.questions import Decide, Outlook
+from attain.service.wording import Refused
 
 
 class Desk:
@@ -32,7 +33,7 @@ class Desk:
         """The answers that a choice would lead to beside the present ones."""
         with self._lock:
             review = self._opened()
-            after = review.outlook(question.id, question.key, months=question.months)
+            after = review.outlook(**question.model_dump())
             before, now = _best(review.result), _best(after)
             others = [option for i, option in now.items() if i not in before or _moves(option) != _moves(before[i])]
             example = min(others, key=lambda option: len(option.changes)).sentence if others else None
@@ -43,7 +44,7 @@ class Desk:
         """Takes a decision, and finds the answers again."""
         with self._lock:
             review = self._opened()
-            review.decide(question.id, question.key, question.by, months=question.months, columns=question.columns)
+            review.decide(**question.model_dump())
             return _state(review)
 
     def schema(self) -> str:
@@ -63,7 +64,7 @@ def _state(review: Review) -> dict[str, Any]:
     rows = review.frame().replace({np.nan: None}).to_dict("records")
     levers, unreviewed = review.result.levers().to_dict("records"), review.schema.unreviewed
     return _figures(review.result) | {
-        "questions": review.questions(),
+        "questions": [vars(asked) | {"question": _question(asked.question)} for asked in review.questions()],
         "decisions": [
             row | {"reviewed": review.schema[row["columns"][0]].reviewed} for row in rows if row["choice"] is not None
         ],
@@ -72,6 +73,17 @@ def _state(review: Review) -> dict[str, Any]:
         "to_do": review.to_do,
         "unreviewed": review.share_unreviewed,
     }
+
+
+def _question(question: Question) -> dict[str, Any]:
+    """A question, whose choices say which columns they may be about: a level has no direction."""
+    parts = question.parts or (question,)
+    choices = [
+        vars(choice)
+        | {"columns": [part.columns[0] for part in parts if choice.asks == "parts" or choice.key in part.keys]}
+        for choice in question.choices
+    ]
+    return vars(question) | {"id": question.id, "choices": choices}
 
 
 def _best(result: Counterfactuals) -> dict[int, Option]:

@@ -1,4 +1,4 @@
-"""Who may ask: the token, the host, the origin, how often and how much; and headers that keep pages apart."""
+"""Who may ask: connections, the token, the host, the origin, how often and how much; headers that keep pages apart."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ import time
 import traceback
 from collections.abc import Collection
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+import uvicorn
+from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from attain.core.checks import check_number
 from attain.core.errors import AttainError
-from attain.service.errors import Refused
+from attain.service.wording import Refused
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine, as browsers write them."""
@@ -36,6 +39,10 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+_BACKLOG = 32
+"""How many connections are taken at once, before the first of them is looked at."""
+_GRACE = 2
+"""Seconds that an answer has when the service is stopped: a model that never returns would keep it for ever."""
 _CLOSED: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>attain</title>
 <h1>This page is locked</h1>
 <p>Open the address that <code>attain serve</code> printed: it has the key.</p>
@@ -263,3 +270,53 @@ def _host_of(origin: str) -> str:
         return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
+
+
+def server(app: FastAPI, **config: Any) -> uvicorn.Server:
+    """A server for what `create_app` made, to be `run()`; `config` is that of uvicorn, such as `host` and `port`."""
+    limits: Limits = app.state.limits
+    quiet = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
+    bounded = {
+        "http": _impatient(limits.patience, limits.connections),
+        "backlog": _BACKLOG,
+        "timeout_graceful_shutdown": _GRACE,
+    }
+    return uvicorn.Server(uvicorn.Config(app, **{**quiet, **bounded, **config}))
+
+
+def _impatient(seconds: float, most: int) -> type[H11Protocol]:
+    """A protocol of HTTP under which at most so many connections have no request under way, each for so long."""
+    waiting: dict[Impatient, asyncio.TimerHandle] = {}  # those who have waited longest come first
+
+    class Impatient(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._look()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._look()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._look()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._forget()
+            super().connection_lost(exc)
+
+        def _look(self) -> None:
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._forget()
+            elif self not in waiting and not self.transport.is_closing():
+                if len(waiting) >= most:
+                    oldest = next(iter(waiting))
+                    oldest._forget()
+                    oldest.transport.abort()
+                waiting[self] = self.loop.call_later(seconds, self.transport.close)
+
+        def _forget(self) -> None:
+            if self in waiting:
+                waiting.pop(self).cancel()
+
+    return Impatient

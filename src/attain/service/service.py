@@ -25,12 +25,11 @@ from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.service.answers import ExplainAnswer, MapAnswer, as_answer, as_map, written_file
-from attain.service.errors import Refused
 from attain.service.people import People, as_record, frame_of, table_of
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
 from attain.service.review import Desk
 from attain.service.security import Limits
-from attain.service.wording import Wording, translations
+from attain.service.wording import Refused, Wording, translations
 from attain.tables import Table
 
 Texts = str | os.PathLike[str] | Mapping[str, Any]

@@ -25,8 +25,7 @@ from attain.core.frames import Frame
 from attain.core.progress import listening
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.service.errors import Refused
-from attain.service.wording import translations
+from attain.service.wording import Refused, translations
 
 T = TypeVar("T")
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
@@ -118,18 +117,18 @@ class Cache:
         self._running: dict[str, Future[bytes]] = {}
         self._lock = threading.Lock()
 
-    async def answer(self, key: str, work: Callable[[], bytes]) -> tuple[bytes, bool]:
-        """The answer to a question, and whether it was known."""
+    async def answer(self, key: str, work: Callable[[], bytes]) -> bytes:
+        """The answer to a question."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key], True
+                return self._kept[key]
             known = key in self._running
             future = self._running[key] if known else self._pool.submit(work)
             self._running[key] = future
         if not known:
             future.add_done_callback(lambda done: self._keep(key, done))
-        return await self._pool.wait(future), known
+        return await self._pool.wait(future)
 
     def _keep(self, key: str, done: Future[bytes]) -> None:
         with self._lock:

@@ -105,7 +105,7 @@ export default {
   leversTitle: "Was die Antworten ändern", leverAnswers: (n, of) => `${n} von ${of} Antworten`, leverUp: (n) => `${n} nach oben`, leverDown: (n) => `${n} nach unten`, decided: "entschieden",
   questionAnswers: (n, of) => (n === of ? `alle ${of} Antworten hängen daran` : `${n} von ${of} Antworten hängen daran`), onlyAsked: "Noch wird niemandem geraten, es zu ändern.",
   more: (n) => `und ${n} weitere`, choiceLoses: (n) => (n ? `${n} verlieren ihre` : "niemand verliert eine"), choiceShift: (n) => `im Mittel ${n} Plätze`,
-  choiceOthers: (n) => (n ? `${n} hören etwas anderes` : "die Antworten bleiben gleich"), choiceParts: "nach jeder Spalte wird einzeln gefragt", choiceMonths: "Monate",
+  choiceOthers: (n) => (n ? `${n} hören etwas anderes` : "die Antworten bleiben gleich"), allOrNone: "alle oder keine", notFor: (names) => `nicht für ${names}`, aboutColumns: "Entschieden wird über", choiceParts: "nach jeder Spalte wird einzeln gefragt", choiceMonths: "Monate",
   exampleTitle: "Zum Beispiel", decisionsTitle: (n) => (n === 1 ? "1 Entscheidung" : `${n} Entscheidungen`), toDo: "Was an der Tabelle zu tun ist",
   topic_outcome: "Verrät es das Ergebnis?", topic_identifier: "Sagt es, wer jemand ist?", topic_copy: "Ist es eine Kopie?", topic_text: "Sind das Zahlen?",
   topic_missing: "Heißt das, dass nichts bekannt ist?", topic_code: "Ist es ein Code oder eine Zahl?", topic_order: "Sind sie geordnet?", topic_step: "Welche Werte dürfen vorgeschlagen werden?", topic_change: "Kann man es ändern?",

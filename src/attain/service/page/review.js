@@ -36,7 +36,7 @@ export function review(app) {
     }
   }
 
-  function decide(question, choice, months) {
+  function decide(asked) {
     if (!memory.by) {
       toast(t("reviewerNeeded"), "bad");
       name.focus();
@@ -45,7 +45,7 @@ export function review(app) {
     round += 1;
     body.classList.add("busy");
     say(t("finding"));
-    load(post("review/decide", { id: question.id, key: choice.key, by: memory.by, months }, { lane: "review" }));
+    load(post("review/decide", { ...asked, by: memory.by }, { lane: "review" }));
   }
 
   function titles(columns) {
@@ -89,13 +89,15 @@ export function review(app) {
 
   /** One question: the evidence, an example, and the choices; what they do is asked for when the card is open. */
   function card({ question, answers, example }, state, first) {
-    const rows = question.choices.map((choice) => row(question, choice));
+    const chosen = new Set(question.columns);
+    const rows = question.choices.map((choice) => row(question, choice, chosen));
     const node = h(
       "details.card.asked",
       { open: first, ontoggle: look },
       h("summary", {}, h("span.heading", {}, h("h3", {}, data(titles(question.columns))), h("span.hint", {}, t(`topic_${question.topic}`))), badge("plain", t("questionAnswers", answers, state.found)), icon("down")),
       h("p.evidence", {}, english(question.evidence)),
       example ? h("p.example", {}, h("span.hint", {}, t("exampleTitle")), english(example)) : h("p.hint", {}, t("onlyAsked")),
+      question.columns.length > 1 ? columns(question, chosen, () => rows.forEach((one) => one.look())) : null,
       h("ul.choices", {}, rows.map((one) => one.node)),
     );
     let looked = false;
@@ -107,23 +109,56 @@ export function review(app) {
     return node;
   }
 
-  function row(question, choice) {
+  /** The columns of a question that a decision is about: all of them, or some. */
+  function columns(question, chosen, onchange) {
+    const boxes = question.columns.map((name) => h("input", { type: "checkbox", checked: true, onchange: take }));
+    function take() {
+      chosen.clear();
+      question.columns.filter((_, i) => boxes[i].checked).forEach((name) => chosen.add(name));
+      onchange();
+    }
+    function turnAll() {
+      const on = chosen.size === 0;
+      boxes.forEach((box) => { box.checked = on; });
+      take();
+    }
+    return h(
+      "fieldset.about",
+      {},
+      h("legend.hint", {}, t("aboutColumns")),
+      question.columns.map((name, i) => h("label.pill", {}, boxes[i], h("span", {}, data(titles([name]))))),
+      h("button.quiet.small", { type: "button", onclick: turnAll }, t("allOrNone")),
+    );
+  }
+
+  function row(question, choice, chosen) {
     const effect = h("div.effect", {}, choice.asks === "parts" ? h("span.hint", {}, t("choiceParts")) : null);
     const months = choice.asks === "months" ? h("input.number", { type: "number", min: 1, max: 1200, step: "any", value: 6, "aria-label": `${choice.text}: ${t("choiceMonths")}`, onchange: look }) : null;
-    const asked = () => (months ? Number(months.value) : null);
+    const asked = () => ({ id: question.id, key: choice.key, months: months ? Number(months.value) : null, columns: chosen.size < question.columns.length ? [...chosen] : null });
     function look() {
+      const wrong = [...chosen].filter((name) => !choice.columns.includes(name));
+      button.disabled = !chosen.size || wrong.length > 0;
       if (choice.asks === "parts") return;
+      if (button.disabled) {
+        replace(effect, wrong.length ? h("span.hint", {}, data(t("notFor", titles(wrong)))) : null);
+        return;
+      }
       replace(effect, h("span.hint", {}, "…"));
-      inTurn(show);
+      later();
+    }
+    let last = 0;
+    function later() {
+      const mine = (last += 1);
+      inTurn(() => (mine === last ? show() : null));
     }
     async function show() {
       try {
-        const found = await post("review/outlook", { id: question.id, key: choice.key, months: asked() }, { lane: "review" });
+        const found = await post("review/outlook", asked(), { lane: "review" });
         replace(
           effect,
           h("span", {}, t("withAnswer", found.found, found.people)),
           h(found.lost ? "span.lost" : "span.hint", {}, t("choiceLoses", found.lost)),
-          h("span.hint", {}, t("choiceOthers", found.others)),
+          found.others || !found.lost ? h("span.hint", {}, t("choiceOthers", found.others)) : null,
           found.total_shift === null ? null : h("span.hint", {}, t("choiceShift", whole(found.total_shift))),
           found.example ? h("details.then", {}, h("summary", {}, t("exampleTitle")), english(found.example)) : null,
         );
@@ -131,7 +166,7 @@ export function review(app) {
         if (!replaced(error)) replace(effect, h("span.hint", {}, sentence(error)));
       }
     }
-    const button = h("button.secondary", { type: "button", onclick: () => decide(question, choice, asked()) }, english(choice.text));
+    const button = h("button.secondary", { type: "button", onclick: () => decide(asked()) }, english(choice.text));
     return { node: h("li", {}, h("div.choice", {}, button, months ? h("label.inline", {}, months, t("choiceMonths")) : null), effect), look };
   }
 
