@@ -110,7 +110,7 @@ def search_of(region: Region, train: np.ndarray, random: np.random.Generator) ->
     space = MeasuringSpace.fit(schema, train)
     reference = Reference.build(schema, train, met=np.ones(len(train), dtype=bool), space=space)
     guard = Guard.fit(random.choice(["connected", "typical"]), reference, train[::3], settings.guard)
-    costs = Costs(Percentiles.fit(schema, train, method="midrank"), *hostile(np.array([0.5, 0.02]), random, 0.02))
+    costs = Costs(Percentiles.fit(schema, train), *hostile(np.array([0.5, 0.02]), random, 0.02))
     relations = Relations.fit(schema, train)
     return GuardedSearch(guard, relations, crowd_of(guard), (0.2, 0.02), costs, Scale(schema, train), 1, settings)
 

@@ -84,7 +84,7 @@ def parts(setting: str, *, model: str = "linear", crowd: int = 8000, people: int
     reference = Reference.build(SCHEMA, values, met=met, space=MeasuringSpace.fit(SCHEMA, values))
     others = Table.read(frame(200, 5), SCHEMA).values
     guard = Guard.fit(setting, reference, others[goal.judge(others).met], chosen.guard)
-    costs = Costs(Percentiles.fit(SCHEMA, values, method="midrank"), 0.5, 0.02)
+    costs = Costs(Percentiles.fit(SCHEMA, values), 0.5, 0.02)
     search = GuardedSearch(
         guard, Relations.fit(SCHEMA, values[:0]), crowd_of(guard), (0.2, 0.02), costs, Scale(SCHEMA, values), 1, chosen
     )

@@ -9,28 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from attain.core.arrays import FloatArray
-from attain.core.errors import AttainError, DataError
+from attain.core.errors import DataError
 from attain.schema import Feature, Schema
 from attain.tables import ordinary, unchanged
 
-Method: TypeAlias = Literal["ecdf", "midrank", "kde"]
-
 _Curve: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-
-METHODS: Final = ("ecdf", "midrank", "kde")
-
-_EDGE: Final = 0.05
-"""Between two training values the interpolated midrank covers this share of what lies at either of them."""
-_KNOTS: Final = 512
-_REACH: Final = 5.0
-"""The kernel estimate is tabulated this many bandwidths beyond the data, where 3e-7 of a kernel is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,70 +33,44 @@ class Percentiles:
     ----------
     schema
         What the columns are.
-    method
-        `ecdf`: the share of training rows at or below the value (right-continuous). `midrank`: rows at the value
-        count half. `kde`: the distribution function of a Gaussian kernel estimate with Scott's bandwidth. The first two
-        have the same points and shares.
     points
-        Per column, increasing values: the distinct training values, or the knots of the kernel estimate. Special codes
-        and missing cells are left out. Empty for a column without an order, and for one without training values.
+        Per column, increasing values: the distinct training values. Special codes and missing cells are left out. Empty
+        for a column without an order, and for one without training values.
     shares
-        Per column, one entry more than points: 0, then the share of the distribution at or below each point.
+        Per column, one entry more than points: 0, then the share of the training rows at or below each point.
     """
 
     schema: Schema
-    method: Method
     points: tuple[FloatArray, ...]
     shares: tuple[FloatArray, ...]
 
     @classmethod
-    def fit(cls, schema: Schema, values: ArrayLike, *, method: Method = "ecdf") -> Percentiles:
+    def fit(cls, schema: Schema, values: ArrayLike) -> Percentiles:
         """The distribution functions of a training matrix."""
-        if method not in METHODS:
-            raise AttainError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
         matrix = as_matrix(values, len(schema))
-        tables = [_table(feature, column, method) for feature, column in zip(schema, matrix.T, strict=True)]
-        return cls(schema, method, tuple(points for points, _ in tables), tuple(shares for _, shares in tables))
+        tables = [_table(feature, column) for feature, column in zip(schema, matrix.T, strict=True)]
+        return cls(schema, tuple(points for points, _ in tables), tuple(shares for _, shares in tables))
 
     def of(self, values: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
-        """The percentile of each cell, in [0, 1]; NaN where a cell has none (no order, special code, missing)."""
-        return self._apply(_CURVES[self.method], values, columns)
+        """The percentile of each cell, the share of training rows at or below it; NaN where a cell has none."""
+        return self._apply(_at_or_below, values, columns)
 
-    def interpolated(self, values: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
-        """The percentile of each cell on a distribution function that rises strictly between training values.
+    def interpolated(self, values: ArrayLike) -> FloatArray:
+        """The percentile of each cell on straight lines between training values, which rise strictly."""
+        return self._apply(_line, values, None)
 
-        It agrees with `of` at every training value and is flat outside their range. For `ecdf` and `kde` it is drawn
-        through the points with straight lines, and continuous. For `midrank` it is the cost inside searches, and jumps
-        at training values: with p_i the share of rows at x_i and P_i that at or below it,
-
-            P_i − p_i / 2                                                         at x_i,
-            P_i − c p_i + c (p_i + p_{i+1}) (x − x_i) / (x_{i+1} − x_i)           for x_i < x < x_{i+1}, c = 0.05,
-
-        so that no move is free, and the smallest step off a value that many rows share costs almost half their share.
-        """
-        return self._apply(_midrank_between if self.method == "midrank" else _line, values, columns)
-
-    def shift(self, factuals: ArrayLike, counterfactuals: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
+    def shift(self, factuals: ArrayLike, counterfactuals: ArrayLike) -> FloatArray:
         """How far each cell moved, in [0, 1]: exactly 0 where it did not; NaN in rows without an answer.
 
         A changed cell counts 1 where either side has no percentile: another level, into or out of a special code, a
         missing cell filled or a cell emptied. So does a change in a column that has no training values at all. A row
         without an answer is one that is all NaN while its factual is not.
         """
-        return _shift(self.of, factuals, counterfactuals, columns)
+        return _shift(self.of, factuals, counterfactuals)
 
-    def interpolated_shift(
-        self,
-        factuals: ArrayLike,
-        counterfactuals: ArrayLike,
-        columns: ArrayLike | None = None,
-        ranks: FloatArray | None = None,
-    ) -> FloatArray:
-        """`shift` by the interpolated distribution function: inside searches, never what is reported.
-
-        `ranks` is `interpolated(factuals, columns)` where the caller has it.
-        """
-        return _shift(self.interpolated, factuals, counterfactuals, columns, ranks)
+    def interpolated_shift(self, factuals: ArrayLike, counterfactuals: ArrayLike) -> FloatArray:
+        """`shift` by the interpolated distribution function: inside searches, never what is reported."""
+        return _shift(self.interpolated, factuals, counterfactuals)
 
     def moved(self, rows: FloatArray, moves: FloatArray, where: NDArray[np.bool_]) -> FloatArray:
         """The rows with some cells moved among the training rows, (n, m, d).
@@ -178,73 +141,26 @@ def _chosen(shifts: ArrayLike, columns: ArrayLike | None) -> FloatArray:
     return matrix if columns is None else matrix[..., np.asarray(columns, dtype=np.intp)]
 
 
-def _shift(
-    percentile: Callable[[ArrayLike, ArrayLike | None], FloatArray],
-    factuals: ArrayLike,
-    counterfactuals: ArrayLike,
-    columns: ArrayLike | None,
-    ranks: FloatArray | None = None,
-) -> FloatArray:
-    before, after = np.asarray(factuals, dtype=np.float64), np.asarray(counterfactuals, dtype=np.float64)
-    distance = np.abs(percentile(after, columns) - (percentile(before, columns) if ranks is None else ranks))
+def _shift(percentile: Callable[[FloatArray], FloatArray], factuals: ArrayLike, answers: ArrayLike) -> FloatArray:
+    before, after = np.asarray(factuals, dtype=np.float64), np.asarray(answers, dtype=np.float64)
+    distance = np.abs(percentile(after) - percentile(before))
     same = unchanged(before, after)
     distance = np.where(same, 0.0, np.where(np.isnan(distance), 1.0, distance))
     unanswered = np.isnan(after).all(axis=-1, keepdims=True) & ~same.all(axis=-1, keepdims=True)
     return np.where(unanswered, np.nan, distance)
 
 
-def _ecdf(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
+def _at_or_below(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
     return shares[np.searchsorted(points, cells, side="right")]
-
-
-def _midrank(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
-    return (shares[np.searchsorted(points, cells, side="left")] + _ecdf(cells, points, shares)) / 2
 
 
 def _line(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
     return np.asarray(np.interp(cells, points, shares[1:]))
 
 
-def _midrank_between(cells: FloatArray, points: FloatArray, shares: FloatArray) -> FloatArray:
-    after = np.searchsorted(points, cells, side="right")
-    at_point = (after > 0) & (points[after - 1] == cells)
-    midrank = (shares[after - at_point] + shares[after]) / 2
-    between = ~at_point & (after > 0) & (after < len(points))
-    i, masses = after[between], np.diff(shares)
-    along = (cells[between] - points[i - 1]) / (points[i] - points[i - 1])
-    midrank[between] += _EDGE * (along * masses[i] - (1 - along) * masses[i - 1])
-    return midrank
-
-
-_CURVES: Final[dict[Method, _Curve]] = {"ecdf": _ecdf, "midrank": _midrank, "kde": _line}
-
-
-def _table(feature: Feature, cells: FloatArray, method: Method) -> tuple[FloatArray, FloatArray]:
+def _table(feature: Feature, cells: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The points and shares of one training column."""
     if not feature.ordered:
         return np.empty(0), np.zeros(1)
     points, counts = np.unique(cells[ordinary(feature, cells)], return_counts=True)
-    if method == "kde" and len(points) == 1:
-        # A kernel needs a width: a column with a single value keeps its step.
-        return np.array([np.nextafter(points[0], -np.inf), points[0]]), np.array([0.0, 0.0, 1.0])
-    if method == "kde" and len(points) > 1:
-        return _kernel_table(points, counts)
     return points, np.concatenate(([0], counts.cumsum())) / max(counts.sum(), 1)
-
-
-def _kernel_table(points: FloatArray, counts: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-    """The kernel estimate's distribution function at knots that follow both the rows and the range.
-
-    Quantile knots resolve where rows are dense, even knots the gaps and the tails. Between knots it is linear.
-    """
-    number = counts.sum()
-    mean = (points * counts).sum() / number
-    width = np.sqrt((counts * (points - mean) ** 2).sum() / (number - 1)) * number**-0.2
-    crowd = points[np.unique(np.linspace(0, len(points) - 1, _KNOTS).astype(np.intp))]
-    knots = np.unique(
-        np.concatenate((crowd, np.linspace(points[0] - _REACH * width, points[-1] + _REACH * width, _KNOTS)))
-    )
-    weights = counts / number
-    shares = np.array([0.0, *(ndtr((knot - points) / width) @ weights for knot in knots)])
-    # Rounding may leave it a last bit above 1, or falling.
-    return knots, np.minimum(np.maximum.accumulate(shares), 1.0)

@@ -202,7 +202,6 @@ class Guarded(Explainer):
     def _prepare(self) -> None:
         self.scale_ = Scale(self.schema_, self.table_.values)
         # `percentiles_` is what TS and MS are reported by
-        self._midranks = replace(self.percentiles_, method="midrank")
         most = self._settings.easiest_values
         self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_, most)
         self.relations_  # noqa: B018 (learned here, so that no answer waits for it)
@@ -317,7 +316,7 @@ class Guarded(Explainer):
 
     @property
     def _costs(self) -> Costs:
-        return Costs(self._midranks, self.max_shift_weight, self.change_weight)
+        return Costs(self.percentiles_, self.max_shift_weight, self.change_weight)
 
     @property
     def _months_cost(self) -> bool:

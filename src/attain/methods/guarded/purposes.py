@@ -64,7 +64,7 @@ def _without_needless(search: GuardedSearch, part: Problem, rows: np.ndarray, me
     def as_typical(which: np.ndarray, versions: np.ndarray) -> np.ndarray:
         return np.asarray(_typicality(versions, which, part, measured)["typicality"] <= level[which])
 
-    shifts = search.costs.percentiles.shift(region.factuals, rows) * region.cost
+    shifts = search.costs.shifts(region.factuals, rows) * region.cost
     return sparse(rows, owners, np.where(region.changed(rows, owners), shifts, 0.0), part, as_typical)
 
 

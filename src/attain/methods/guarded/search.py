@@ -176,6 +176,11 @@ class Costs:
             self.change_weight,
         )
 
+    def shifts(self, own: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """How far each cell moved, (n, d)."""
+        moved = np.abs(self.engine.ranks(rows) - self.engine.ranks(own))
+        return np.where(unchanged(own, rows), 0.0, np.where(np.isnan(moved), 1.0, moved))
+
     def of(self, rows: np.ndarray, owners: np.ndarray, region: Region) -> np.ndarray:
         """What rows cost their owners, (n,)."""
         costs: np.ndarray = self.engine.costs(np.ascontiguousarray(rows), region.factuals[owners], region.cost[owners])
