@@ -11,9 +11,9 @@ found on its training rows; `held-out laws`: the number that answers are held ag
 times, and pooled.
 
 Variants of the guarded search: `before`, an earlier version, has no laws, and a cost by the empirical distribution
-function; `cost` has no laws, and a cost by midranks; `laws`, the default, has both. Its targets: at most 0.5 points more
-answers break a law than real people; success, inliers and connectedness at most 1 point below `before`; TS at most 1.15
-times that of `before`. ✗ marks a target that was missed.
+function; `cost` has no laws, and a cost by midranks; `laws`, the default, has both. Its targets: at most 0.5 points
+more answers break a law than real people; success, inliers and connectedness at most 1 point below `before`; TS at most
+1.15 times that of `before`. ✗ marks a target that was missed.
 
 With boosted trees and the inferred schema there are other methods of the package, with and without laws, and other
 packages where they are installed, for 50 rows, with 5,000 training rows and 10 seconds of wall time for a row, after

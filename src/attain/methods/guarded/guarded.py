@@ -311,10 +311,6 @@ class Guarded(Explainer):
         return rate, rate / self._settings.unusual
 
     @property
-    def _refused(self) -> float:
-        return self._rates[0]
-
-    @property
     def _costs(self) -> Costs:
         return Costs(self.percentiles_, self.max_shift_weight, self.change_weight)
 

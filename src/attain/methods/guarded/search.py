@@ -104,34 +104,27 @@ class GuardedSettings:
 
     def engine(self, *, radius: float, effort: int, options: int, compiled: bool, only_back: bool) -> dict[str, float]:
         """The settings of the engine's search; with `only_back`, of one that only takes changes of given rows back."""
-        chosen = {
+        chosen = {name: getattr(self, name) for name in _GIVEN} | {
             "transplants": self.transplants * effort,
             "further": 8 * self.transplants * effort,
             "ranked": 8 * self.transplants * effort,
-            "shortlist": self.shortlist,
-            "judged": self.judged,
             "candidates": self.candidates * effort,
             "different": self.candidates * effort // 2,
-            "ascents": self.ascents,
-            "bisections": self.bisections,
-            "attractors": self.attractors,
             "paired": self.paired * effort,
-            "exchanged": self.exchanged,
-            "pair_rows": self.pair_rows,
-            "rounds": self.rounds,
             "pool": self.pool * max(options, 3),  # so that the answer is the first of three options
             "at_once": 1 if compiled else self.at_once,
-            "pulled": self.pulled,
             "light_first": self.light > 0,
             "radius": radius,
-            "light": self.light,
-            "heavy": self.heavy,
-            "related": self.related,
         }
         nothing = ("transplants", "further", "paired", "attractors", "pulled", "light_first")
         return chosen | dict.fromkeys(nothing, 0) | {"ascents": -1} if only_back else chosen
 
 
+_GIVEN = (
+    *("shortlist", "judged", "ascents", "bisections", "attractors", "exchanged", "pair_rows", "rounds"),
+    *("pulled", "light", "heavy", "related"),
+)
+"""Settings that the engine has by the same names."""
 LESS_TYPICAL = 1e3
 """Added to the cost for each level below typical: more than any change costs."""
 _IN_STEP = 128
@@ -161,17 +154,15 @@ class Costs:
         """The costs, for the engine."""
         schema = self.percentiles.schema
         derived = {*schema.clocks, *(j for j, _ in schema.derivations)}
-        columns = np.arange(len(schema))
-        sizes = [len(points) for points in self.percentiles.points]
         codes = [list(feature.special) for feature in schema]
         return Price(
             np.concatenate([*self.percentiles.points, np.empty(0)]),
             np.concatenate([*self.percentiles.shares, np.empty(0)]),
-            np.cumsum([0, *sizes]).astype(np.intp),
+            np.cumsum([0, *map(len, self.percentiles.points)]).astype(np.intp),
             np.array([code for some in codes for code in some], dtype=np.float64),
             np.cumsum([0, *map(len, codes)]).astype(np.intp),
-            np.isin(columns, schema.free_columns).view(np.uint8),
-            (~np.isin(columns, list(derived))).view(np.uint8),
+            np.isin(range(len(schema)), schema.free_columns).view(np.uint8),
+            (~np.isin(range(len(schema)), list(derived))).view(np.uint8),
             self.max_shift_weight,
             self.change_weight,
         )
