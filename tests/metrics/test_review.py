@@ -123,6 +123,25 @@ def any_visit(rows: pd.DataFrame) -> np.ndarray:
     return np.asarray((rows[list(X)] >= 5).any(axis=1)).astype(int)
 
 
+def test_where_answers_wait_it_is_asked_how_long_people_can() -> None:
+    started = review(Schema.infer(X, laws=False).change("income", clock=1 / 12).change(list(X)[1:], immutable=True))
+    asked = started.questions()[0]
+    longest = started.result.months.max()
+    assert (asked.question.topic, asked.question.columns, asked.answers) == (
+        "time",
+        ("income",),
+        hanging(started, "income"),
+    )
+    assert longest > 24
+    with pytest.raises(SchemaError, match="needs the months"):
+        started.decide(asked.question.id, "m", "Ada")
+    before = started.schema
+    started.decide(asked.question.id, "m", "Ada", months=24)
+    assert started.schema == before.with_max_months(24)
+    assert 0 < started.result.months.max() <= 24
+    assert started.done
+
+
 def test_columns_that_few_answers_hang_on_are_asked_about_together_and_one_may_be_taken_out() -> None:
     people = pd.DataFrame(4 * np.eye(6, dtype=int), columns=list(X))
     started = Review(GrowingSpheres(Schema.infer(X, laws=False)), any_visit, people, target=1, train=X)

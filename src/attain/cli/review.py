@@ -81,10 +81,11 @@ def _state(started: Review) -> str:
 def _show(asked: Asked, number: int, answers: int) -> None:
     """Prints a question: the columns, what the data say, what hangs on it, an example, the choices."""
     question = asked.question
-    several = len(question.columns) > 1
-    say(f"\nQuestion {number}" if several else f"\nQuestion {number}: {plain(question.columns[0])}")
+    several, time = bool(question.parts), question.topic == "time"
+    say(f"\nQuestion {number}" if several or time else f"\nQuestion {number}: {plain(question.columns[0])}")
     say(question.evidence)
-    say(f"{asked.answers} of {answers} answers change {'one of them' if several else 'it'}, such as:")
+    hang = "take time" if time else "change one of them" if several else "change it"
+    say(f"{asked.answers} of {answers} answers {hang}, such as:")
     print(wrapped(plain(asked.example), width(), "  "))
     unchanged = []
     for place, part in enumerate(question.parts, 1):

@@ -26,7 +26,7 @@ from attain.methods.base import Explainer
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
 from attain.schema.evidence import conversion
-from attain.schema.questions import Choice, Question, family
+from attain.schema.questions import Choice, Question, family, how_long
 from attain.tables import unchanged
 
 _MOST_ROWS: Final = 20_000
@@ -133,14 +133,15 @@ class Review:
         half of the answers change come last, together, unless somebody wants to be asked about each; after the first
         decision those that at most two thirds change.
         """
+        time = list(self._how_long())
         wanted = [asked for asked in map(self._asked, self._open()) if asked.answers]
         wanted.sort(key=lambda asked: -asked.answers)
         most = (_LATER if self._decisions else _FIRST) * self.result.found.sum()
         alone = [asked for asked in wanted if asked.answers > most or self._separate.issuperset(asked.question.columns)]
         if len({name for asked in wanted if asked not in alone for name in asked.question.columns}) < 2:
-            return wanted
+            return [*time, *wanted]
         names = {name for asked in alone for name in asked.question.columns} | self._separate
-        return [*alone, self._asked(self._rest([name for name in self.schema.unreviewed if name not in names]))]
+        return [*time, *alone, self._asked(self._rest([name for name in self.schema.unreviewed if name not in names]))]
 
     def outlook(
         self, id: str, key: str, *, months: float | None = None, columns: Sequence[str] | None = None
@@ -237,6 +238,12 @@ class Review:
             yield from (ready[id] for id in separate)
             if together:
                 yield family(together)
+
+    def _how_long(self) -> Iterator[Asked]:
+        """How long people can wait, where answers take months and the schema has no limit."""
+        longest = float(self.result.months[self.result.best].max(initial=0.0))
+        if longest and self.schema.max_months is None:
+            yield self._asked(how_long(self.schema, longest))
 
     def _rest(self, names: Sequence[str]) -> Question:
         """What may happen to columns that few answers change, asked at once."""

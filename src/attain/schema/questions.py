@@ -18,7 +18,7 @@ import numpy as np
 
 from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Frame
-from attain.core.text import is_grouped, joined, number
+from attain.core.text import ENGLISH, is_grouped, joined, number
 from attain.schema.computed import computed_columns
 from attain.schema.evidence import (
     all_differ,
@@ -46,7 +46,9 @@ from attain.schema.language import quoted_name
 from attain.schema.reading import read_frame
 from attain.schema.schema import Schema
 
-Topic: TypeAlias = Literal["outcome", "identifier", "copy", "text", "missing", "code", "order", "step", "change"]
+Topic: TypeAlias = Literal[
+    "outcome", "identifier", "copy", "text", "missing", "code", "order", "step", "change", "time"
+]
 _Answer: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """The key, the text and the changes of a choice."""
 
@@ -79,8 +81,10 @@ class Choice:
     convert
         What must be done to the table, as a line of pandas; empty where the properties are enough.
     asks
-        `"months"`: the choice needs the months that a change takes; see `after`. `"parts"`: the columns of a family
-        are different things, and the question's `parts` ask about each.
+        `"months"`: the choice needs the months that a change takes, or that people can wait; see `after`. `"parts"`:
+        the columns of a family are different things, and the question's `parts` ask about each.
+    max_months
+        The limit of months that it sets for the whole schema.
     """
 
     key: str
@@ -89,9 +93,12 @@ class Choice:
     drop: tuple[str, ...] = ()
     convert: str = ""
     asks: Literal["months", "parts"] | None = None
+    max_months: int | None = None
 
     def after(self, months: float) -> Choice:
         """The choice with the months that it asks for."""
+        if not self.changes:
+            return replace(self, max_months=int(months), asks=None)
         changes = {name: {**given, "pace": given["pace"] / months} for name, given in self.changes.items()}
         return replace(self, changes=changes, asks=None)
 
@@ -105,7 +112,8 @@ class Question:
     columns
         The columns that it is about.
     topic
-        What is asked: `change` is what may happen to the columns, all others are about what they hold.
+        What is asked: `change` is what may happen to the columns, `time` how long answers that they take time for may
+        take, and all others are about what they hold.
     evidence
         What the data say, in a sentence.
     choices
@@ -153,7 +161,9 @@ class Question:
         the schema.
         """
         if choice.asks == "months":
-            raise SchemaError(f"“{choice.text}” needs the months that a change takes: choice.after(months)")
+            raise SchemaError(f"“{choice.text}” needs the months: choice.after(months)")
+        if choice.max_months is not None:
+            return schema.with_max_months(choice.max_months)
         for name, changes in choice.changes.items():
             if changes.get("kind", schema[name].kind) != schema[name].kind:
                 schema = schema.without_laws_of((name,))
@@ -439,6 +449,13 @@ def _is_related(question: Question, together: Iterable[Question], cells: Mapping
     own = cells[question.columns[0]]
     others = (cells[other.columns[0]] for other in together if other is not question)
     return any(goes_with(own, other) >= _ALIKE for other in others)
+
+
+def how_long(schema: Schema, longest: float) -> Question:
+    """How long an answer may take, of a schema without such a limit; `longest` is what one takes now."""
+    columns = tuple(schema.features[j].name for j in sorted({*schema.clocks, *schema.paced}))
+    evidence = f"Answers take up to {ENGLISH.duration(longest)}, and nobody has said how long people can wait."
+    return Question(columns, "time", evidence, (Choice("m", "at most … months", asks="months"),))
 
 
 def family(parts: Sequence[Question], evidence: str = "", keys: Iterable[str] = (), *, shared: bool = True) -> Question:

@@ -108,6 +108,6 @@ export default {
   choiceOthers: (n) => (n ? `${n} hören etwas anderes` : "die Antworten bleiben gleich"), allOrNone: "alle oder keine", notFor: (names) => `nicht für ${names}`, aboutColumns: "Entschieden wird über", choiceParts: "nach jeder Spalte wird einzeln gefragt", choiceMonths: "Monate",
   exampleTitle: "Zum Beispiel", decisionsTitle: (n) => (n === 1 ? "1 Entscheidung" : `${n} Entscheidungen`), toDo: "Was an der Tabelle zu tun ist",
   topic_outcome: "Verrät es das Ergebnis?", topic_identifier: "Sagt es, wer jemand ist?", topic_copy: "Ist es eine Kopie?", topic_text: "Sind das Zahlen?",
-  topic_missing: "Heißt das, dass nichts bekannt ist?", topic_code: "Ist es ein Code oder eine Zahl?", topic_order: "Sind sie geordnet?", topic_step: "Welche Werte dürfen vorgeschlagen werden?", topic_change: "Kann man es ändern?",
+  topic_missing: "Heißt das, dass nichts bekannt ist?", topic_code: "Ist es ein Code oder eine Zahl?", topic_order: "Sind sie geordnet?", topic_step: "Welche Werte dürfen vorgeschlagen werden?", topic_change: "Kann man es ändern?", topic_time: "Wie lange kann man warten?",
   columnsTitle: (n) => `Die ${n} Spalten`,
 };

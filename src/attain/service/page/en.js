@@ -108,6 +108,6 @@ export default {
   choiceOthers: (n) => (n ? `${n} are told something else` : "the answers stay the same"), allOrNone: "all or none", notFor: (names) => `not for ${names}`, aboutColumns: "The decision is about", choiceParts: "each is asked about by itself", choiceMonths: "Months",
   exampleTitle: "For example", decisionsTitle: (n) => (n === 1 ? "1 decision" : `${n} decisions`), toDo: "What must be done to the table",
   topic_outcome: "Does it tell the outcome?", topic_identifier: "Does it say who somebody is?", topic_copy: "Is it a copy?", topic_text: "Are these numbers?",
-  topic_missing: "Does this mean that nothing is known?", topic_code: "Is it a code or a number?", topic_order: "Are they ordered?", topic_step: "Which values may be suggested?", topic_change: "Can people change it?",
+  topic_missing: "Does this mean that nothing is known?", topic_code: "Is it a code or a number?", topic_order: "Are they ordered?", topic_step: "Which values may be suggested?", topic_change: "Can people change it?", topic_time: "How long can people wait?",
   columnsTitle: (n) => `The ${n} columns`,
 };
