@@ -1,27 +1,16 @@
 """A result as text: within the window, complete, undisturbed by any value."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Status
+from attain import Counterfactuals, Feature, Schema, Status
 from attain.core.errors import DataError
 from attain.core.text import points
 from attain.results.text import description, overview, paragraphs, people_table, summary
 from tests.results.handmade import result_of, reviewed
-
-
-def result() -> Counterfactuals:
-    random = np.random.default_rng(0)
-    X = pd.DataFrame({"年収": random.normal(0, 1, 60), "b\x1b[2J": random.normal(0, 1, 60)})
-    schema = Schema(
-        (Feature("年収", "real", label="収入 (とても長い名前のとても長い説明)"), Feature("b\x1b[2J", "real"))
-    )
-    model = Model(lambda X: (X.sum(axis=1) > 1).astype(int), accepts="numpy", classes=[0, 1])
-    return GrowingSpheres(schema, samples=50).fit(X).explain(model, X.head(6), target=1, n=2)
 
 
 def test_percentile_points_are_integers_from_one_up() -> None:
@@ -145,13 +134,3 @@ def test_no_line_is_wider_than_the_window(name: str, label: str, levels: list[st
     shown += [people_table(made, range(3), width), paragraphs(made, width)]
     for text in shown:
         assert all(cell_len(line) <= width for line in text.splitlines())
-
-
-@pytest.mark.parametrize("width", [30, 60, 130, 200])
-def test_descriptions_fit_narrow_and_wide_windows(width: int) -> None:
-    made = result()
-    for i in range(len(made)):
-        text = description(made, i, width=width)
-        assert all(cell_len(line) <= width for line in text.splitlines())
-        assert "\x1b" not in text
-        assert text.count("Option ") == (made.owners == i).sum()
