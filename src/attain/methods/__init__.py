@@ -38,20 +38,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "CCHVAE",
-    "FACE",
-    "REVISE",
-    "ActionableRecourse",
-    "BudgetedInverseClassification",
-    "Explainer",
-    "FeatureTweaking",
-    "GrowingSpheres",
-    "Guarded",
-    "HillClimbingLocalSearch",
-    "NearestUnlike",
-    "Russell",
-    "Wachter",
-]
+    "CCHVAE", "FACE", "REVISE", "ActionableRecourse", "BudgetedInverseClassification", "Explainer", "FeatureTweaking",
+    "GrowingSpheres", "Guarded", "HillClimbingLocalSearch", "NearestUnlike", "Russell", "Wachter",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -253,7 +253,6 @@ class Session:
                     _ = self.reference
                 if again:
                     _ = self.control
-                    learning.forget()
             finally:
                 learning.attempt(bool)
 

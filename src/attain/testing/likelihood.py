@@ -9,18 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import integrate, stats
 
-from attain.density.likelihoods import Likelihood, Support
+from attain.density.likelihoods import Likelihood
 from attain.schema import Feature
 from attain.tables.cells import is_on_grid
 
 DRAWS = 4000
+_ENDS = (1e-9, 1 - 1e-9)
+"""The shares at the ends of what a density is summed over."""
 
 
 def check_likelihood(likelihood: type[Likelihood], *, seed: int = 0) -> None:
     """Raises AssertionError, with a sentence, where a likelihood breaks its contract.
 
     It is fitted to small training data of each of its kinds. Tested are shapes, finiteness, that the density sums or
-    integrates to one over its support, that draws fit the density, that gradients are finite and agree with finite
+    integrates to one, that draws fit the density, that gradients are finite and agree with finite
     differences, that NumPy and JAX agree, and that missing cells stay missing.
     """
     for kind in likelihood.kinds:
@@ -112,19 +114,25 @@ def _check_mass_and_draws(fitted: Likelihood, features: Sequence[Feature], raw: 
     assert np.isfinite(draws).all(), f"{fitted.name}: quantile is not finite"
     rises = (np.diff(np.take_along_axis(draws, shares.argsort(axis=0), axis=0), axis=0) >= 0).all()
     assert rises, f"{fitted.name}: quantile does not rise with the share"
-    support = fitted.support()
-    atoms = support.atoms or (np.zeros(0),) * fitted.columns
+    both = fitted.parameters(np.tile(raw.astype(np.float64), (2, 1)))
+    ends = fitted.quantile(both, np.array([_ENDS] * fitted.columns).T)
+    discrete, atoms, grids = [], [], []
     for column, feature in enumerate(features):
-        if not support.discrete and feature.step is not None and is_on_grid(draws[:, column], feature.step).all():
+        cells, (low, high) = draws[:, column], ends[:, column]
+        discrete.append(bool((feature.kind == "count" or feature.levels) and is_on_grid(cells, 1.0).all()))
+        if not discrete[-1] and feature.step is not None and is_on_grid(cells, feature.step).all():
             # a draw on the grid stands for an interval of one step
-            draws[:, column] += feature.step * (np.random.default_rng(seed).random(DRAWS) - 0.5)
-    grids = [np.append(atoms[c], _grid(support, c, draws[:, c])) for c in range(fitted.columns)]
+            cells += feature.step * (np.random.default_rng(seed).random(DRAWS) - 0.5)
+            low, high = low - feature.step / 2, high + feature.step / 2
+        values, counts = np.unique(cells, return_counts=True)
+        atoms.append(values[:0] if discrete[-1] else values[counts > 1])
+        grids.append(np.append(atoms[-1], np.arange(low, high + 1) if discrete[-1] else _grid(low, high, cells)))
     longest = max(map(len, grids))
     x = np.column_stack([np.append(grid, np.full(longest - len(grid), grid[-1])) for grid in grids])
     with np.errstate(all="ignore"):  # both sides of a choice are computed
         density = np.exp(fitted.log_prob(fitted.parameters(raw.astype(np.float64)), x))
     for c in range(fitted.columns):
-        total, chance = _check_column(draws[:, c], x[:, c], density[:, c], len(atoms[c]), discrete=support.discrete)
+        total, chance = _check_column(draws[:, c], x[:, c], density[:, c], len(atoms[c]), discrete=discrete[c])
         what = f"{fitted.name}: column {c}:"
         assert abs(total - 1) < 5e-3, f"{what} the density has total mass {total:.5f}, not 1"
         assert chance > 1e-4, f"{what} draws do not fit the density (p = {chance:.2g})"
@@ -149,14 +157,11 @@ def _check_column(
     return float(density[:atoms].sum()) + mass, chance
 
 
-def _grid(support: Support, column: int, draws: np.ndarray) -> np.ndarray:
-    """Points that carry the density's mass: integers where it is discrete, else a grid that is fine near the draws."""
-    low, high = support.low[column], support.high[column]
-    if support.discrete:
-        return np.minimum(np.arange(low, low + 2001), high)
+def _grid(low: float, high: float, draws: np.ndarray) -> np.ndarray:
+    """Points that carry the density's mass: a grid that is fine near the draws."""
     reach = np.ptp(draws) + 1e-6
-    left = low + 1e-9 * reach if np.isfinite(low) else draws.min() - 2 * reach
-    right = high - 1e-9 * reach if np.isfinite(high) else draws.max() + 4 * reach
+    left = max(low + 1e-9 * reach, draws.min() - 2 * reach)
+    right = min(high - 1e-9 * reach, draws.max() + 4 * reach)
     near = np.quantile(draws, np.linspace(0, 1, 801))
     towards_left = near[0] + (left - near[0]) * np.geomspace(1e-9, 1, 400)
     return np.sort(np.clip(np.concatenate([np.linspace(left, right, 8001), near, towards_left]), left, right))

@@ -6,7 +6,6 @@ from attain.density.likelihoods.base import (
     Likelihood,
     Parameters,
     Standardised,
-    Support,
     likelihood_of,
     namespace,
     register,
@@ -18,5 +17,5 @@ from attain.density.likelihoods.numbers import Gaussian, LogNormal, Poisson, Tru
 
 __all__ = [
     "Array", "Binned", "Categorical", "Family", "Gaussian", "Likelihood", "LogNormal", "Ordinal", "Parameters",
-    "Poisson", "Standardised", "Support", "TruncatedNormal", "likelihood_of", "namespace", "register", "registered",
+    "Poisson", "Standardised", "TruncatedNormal", "likelihood_of", "namespace", "register", "registered",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, Literal, Self, TypeAlias, dataclass_transform
 
 import numpy as np
 
@@ -77,18 +77,6 @@ def filled(tree: Any, arrays: Iterator[np.ndarray]) -> Any:
         found = {name: filled(getattr(tree, name), arrays) for name in names}
         return type(tree)(**found, **{name: getattr(tree, name) for name in meta})
     return tuple(filled(part, arrays) for part in tree) if isinstance(tree, tuple) else next(arrays)
-
-
-class Support(NamedTuple):
-    """The support of a density, column by column: from `low` to `high`, integers only where `discrete`.
-
-    `atoms` are values, column by column, that have a probability of their own beside a density.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    discrete: bool
-    atoms: tuple[np.ndarray, ...] = ()
 
 
 def namespace(array: Array) -> Any:
@@ -188,10 +176,6 @@ class Likelihood(Tree, abc.ABC):
     def check(self) -> None:
         """Raises FileError where constants from a file cannot be those of a fitted likelihood; by default never."""
 
-    def support(self) -> Support:
-        """Where the density is positive, in original units; by default the real line."""
-        return Support(np.full(self.columns, -np.inf), np.full(self.columns, np.inf), False)
-
     def log_prob(self, parameters: Parameters, x: np.ndarray) -> Array:
         """The log-density (n, columns) of values in original units."""
         x = np.asarray(x, dtype=np.float64)
@@ -218,12 +202,6 @@ class Standardised(Likelihood):
     def original(self, t: np.ndarray) -> np.ndarray:
         """Standardised values in original units."""
         return self.mean + self.deviation * t
-
-
-def limits(feature: Feature) -> tuple[float, float]:
-    """The bounds of a feature, infinite where it has none."""
-    low, high = feature.bounds
-    return -np.inf if low is None else low, np.inf if high is None else high
 
 
 def half_steps(features: Sequence[Feature]) -> np.ndarray:

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from attain.core.arrays import FloatArray, IndexArray
 from attain.core.errors import FileError, listed
-from attain.density.likelihoods.base import Array, Likelihood, Support, half_steps, limits, namespace, register, static
+from attain.density.likelihoods.base import Array, Likelihood, namespace, register, static
 from attain.density.likelihoods.levels import IMPOSSIBLE, Logits
 from attain.density.likelihoods.numerics import log_softmax, logsumexp
 from attain.density.likelihoods.states import INTERVALS, MOST_ATOMS, States
@@ -203,14 +203,6 @@ class Binned(Likelihood):
         ladder = own + ends - ends[np.searchsorted(own, own)]
         at = np.clip(np.searchsorted(ladder, bins + inside, side="right") - 1, 0, None)
         return states.draw(at, np.clip((bins + inside - ladder[at]) / mass[at], 0.0, _BELOW_ONE))
-
-    def support(self) -> Support:
-        half = 0.0 if self.features[0].kind == "count" else half_steps(self.features)
-        low, high = np.array([limits(feature) for feature in self.features]).T
-        atoms = tuple(
-            np.concatenate([states.starts[states.sizes == 0], list(states.feature.special)]) for states in self.states
-        )
-        return Support(low - half, high + half, self.features[0].kind == "count", atoms)
 
 
 class _Median(NamedTuple):

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from attain.density.likelihoods.base import Array, Likelihood, Support, namespace, register, static
+from attain.density.likelihoods.base import Array, Likelihood, namespace, register, static
 from attain.density.likelihoods.numerics import inverse_softplus, log_softmax, softplus
 from attain.schema import Feature
 
@@ -63,9 +63,6 @@ class LevelLikelihood(Likelihood):
     def encode(self, t: Array) -> Array:
         chosen = self._one_hot(t) & (self.seen > 0)
         return chosen.reshape(*t.shape[:-1], self.inputs).astype(t.dtype)
-
-    def support(self) -> Support:
-        return Support(np.zeros(self.columns), self.exists.sum(axis=1) - 1.0, True)
 
     def _one_hot(self, t: Array) -> Array:
         return t[..., None] == namespace(t).arange(self.levels, dtype=t.dtype)

@@ -13,7 +13,6 @@ from attain.density.likelihoods.base import (
     Array,
     Likelihood,
     Standardised,
-    Support,
     column_scales,
     half_steps,
     namespace,
@@ -142,9 +141,6 @@ class LogNormal(Located):
         inside = self.mean + self.deviation * raw < self.largest + 20.0
         return np.where(inside, gradient * self.deviation * (self.typical(raw) + self.shift), 0.0)
 
-    def support(self) -> Support:
-        return Support(-self.shift, np.full(self.columns, np.inf), False)
-
 
 class Rate(NamedTuple):
     """The expected count."""
@@ -198,9 +194,6 @@ class Poisson(Likelihood):
     def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         inside = (raw > -20.0) & (raw < self.largest_log_rate)
         return np.where(inside, gradient * self.typical(raw), 0.0)
-
-    def support(self) -> Support:
-        return Support(np.zeros(self.columns), np.full(self.columns, np.inf), True)
 
     def initial(self) -> np.ndarray:
         return self.log_rate
@@ -256,9 +249,6 @@ class TruncatedNormal(Located):
 
     def encode(self, t: Array) -> Array:
         return (t - self.mean) / self.deviation
-
-    def support(self) -> Support:
-        return Support(self.low, self.low + self.width, False)
 
     def initial(self) -> np.ndarray:
         scale = np.maximum(1 - self.floor / self.deviation, 0.01)

@@ -23,7 +23,6 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import DataError
-from attain.density.likelihoods.base import limits
 from attain.schema import Feature
 from attain.schema.feature import ordinary
 from attain.tables import is_on_grid, on_grid
@@ -86,7 +85,7 @@ class States:
         result = np.where(place >= 0, self._log_uniform[np.clip(place, 0, None)], 0.0)
         for side, inside in self._in_tails(states):
             result[inside] = self._log_tail(side, cells[inside])
-        (low, high), margin = limits(self.feature), self.step / 2
+        (low, high), margin = _limits(self.feature), self.step / 2
         # the comparison is with the edge of the last interval of one step: values may lie off the grid
         result[(place >= 0) & ((cells < low - margin) | (cells > high + margin))] = -np.inf
         return result
@@ -144,9 +143,15 @@ class States:
         nearer = u if side else np.minimum(1 - u, _BELOW_ONE)
         away = -np.log1p(nearer * np.expm1(-size * (self.step or 1.0) / scale)) * scale
         if not self.step:
-            return np.clip(self._edge(side) + outwards * away, *limits(self.feature))
+            return np.clip(self._edge(side) + outwards * away, *_limits(self.feature))
         place = np.minimum(np.floor(away / self.step), size - 1)
         return on_grid(self._edge(side) + outwards * self.step * (place + 0.5), self.step)
+
+
+def _limits(feature: Feature) -> tuple[float, float]:
+    """The bounds of a feature, infinite where it has none."""
+    low, high = feature.bounds
+    return -np.inf if low is None else low, np.inf if high is None else high
 
 
 def _log_share(x: float) -> float:
@@ -199,7 +204,7 @@ def _cuts(values: FloatArray, step: float) -> FloatArray:
 def _with_tails(
     starts: FloatArray, sizes: FloatArray, last: float, values: FloatArray, step: float, feature: Feature
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    (low, high), tails = limits(feature), np.zeros(2)
+    (low, high), tails = _limits(feature), np.zeros(2)
     rooms = starts[0] - (low - step / 2), (high + step / 2) - last
     for side, room in enumerate(rooms):
         size = np.floor(room / step + 1e-6) if step else room
