@@ -170,6 +170,10 @@ def test_rows_that_a_model_is_slow_or_fails_on_cost_time_once(explainer, fails, 
     assert clock.now == before
 
 
+def test_a_quick_model_is_learned_about_however_short_the_time_is():
+    assert set(fitted().explain(Slow(), refused(), target="good", timeout=1e-6).statuses) == {Status.TIME_SPENT}
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_with_time_enough_the_bytes_are_the_same(n, monkeypatch):
     methods = [fitted(), fitted(Guarded)]

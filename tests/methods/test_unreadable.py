@@ -1,5 +1,6 @@
 """Records that cannot be read, and rows that the model fails on: one status each, and nobody else is concerned."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,17 @@ def test_a_model_that_stops_to_work_raises_its_own_error_after_a_few_calls() -> 
     with pytest.raises(ModelError, match="bad rows"):
         explainer.explain(model, refused(3), target="good")
     assert model.calls < before + 10
+
+
+def test_a_model_that_works_again_is_learned_about():
+    model = Fragile(lambda X: np.zeros(len(X)))
+    explainer, people = fitted(), refused(6)
+    explainer.explain(model, people, target="good")
+    for fails in (lambda X: np.ones(len(X)), lambda X: X["age"] > 60):
+        model.fails = fails
+        with suppress(ModelError):
+            result = explainer.explain(model, people, target="good")
+    assert result.found[people["age"].to_numpy() <= 60].all()
 
 
 def test_finding_the_rows_takes_few_calls() -> None:

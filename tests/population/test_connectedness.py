@@ -69,10 +69,6 @@ def test_known_answer() -> None:
     assert connected([[99]], KNOWN, 0, 1) == 1
 
 
-def test_answers_do_not_chain_through_each_other() -> None:
-    np.testing.assert_array_equal(connected([[4], [5], [6]], KNOWN, epsilon=1.05), [1, 0, 0])
-
-
 @pytest.mark.parametrize("min_samples", [1, 2, 3, 4, 6, 10])
 @pytest.mark.parametrize("dimensions", [2, 20])
 def test_equal_to_a_dbscan_fitted_for_each_answer(min_samples: int, dimensions: int) -> None:
@@ -94,24 +90,6 @@ few = arrays(float, st.tuples(st.integers(1, 4), st.just(2)), elements=st.intege
 def test_equal_to_dbscan_on_lattices(values: np.ndarray, answers: np.ndarray, epsilon: float, m: int) -> None:
     reference = unscaled(values)
     np.testing.assert_array_equal(connected(answers, reference, epsilon, m), by_dbscan(answers, reference, epsilon, m))
-
-
-@pytest.mark.parametrize("min_samples", [2, 4])
-def test_grows_with_epsilon_and_ignores_the_order_of_rows(min_samples: int) -> None:
-    rng = np.random.default_rng(9)
-    values, answers = rng.normal(size=(50, 3)), rng.normal(size=(30, 3))
-    curve = [connected(answers, unscaled(values), e, min_samples) for e in np.linspace(0, 4, 30)]
-    assert (np.diff(curve, axis=0) >= 0).all()
-    shuffled = [connected(answers, unscaled(values[::-1]), e, min_samples) for e in np.linspace(0, 4, 30)]
-    np.testing.assert_array_equal(curve, shuffled)
-
-
-def test_with_two_samples_it_is_the_nearest_distance() -> None:
-    rng = np.random.default_rng(2)
-    reference, answers = unscaled(rng.normal(size=(50, 3))), rng.normal(size=(30, 3))
-    nearest = nearest_distance(answers, reference)
-    for epsilon in nearest:
-        np.testing.assert_array_equal(connected(answers, reference, epsilon), nearest <= epsilon)
 
 
 def test_nobody_to_connect_to_is_nan_and_so_is_no_answer() -> None:
@@ -154,18 +132,6 @@ def test_largest_component_by_hand() -> None:
     # With three, 1 and 2 are core points and 3 is at their border; the answer makes 3 a core point too.
     np.testing.assert_array_equal(in_largest_component([[4], [3.5], [10.2]], KNOWN, 1.05, 3), [1, 1, 0])
     np.testing.assert_array_equal(in_largest_component([[4], [3.5], [NAN]], KNOWN, 0.05), [0, 0, NAN])
-
-
-def test_a_bridge_between_small_clusters_is_not_in_the_largest() -> None:
-    reference = unscaled(np.array([[0], [1], [2], [3], [10], [11], [12], [14], [15], [16.0]]))
-    np.testing.assert_array_equal(in_largest_component([[13], [4]], reference, 1.0), [0, 1])
-
-
-def test_of_equally_large_components_the_one_with_the_first_row_counts() -> None:
-    reference = unscaled(np.array([[0], [1], [10], [11.0]]))
-    first = coordinates(reference)[0, 0]
-    expected = [float(first < 5), float(first > 5)]
-    np.testing.assert_array_equal(in_largest_component([[0.5], [10.5]], reference, 1.0), expected)
 
 
 @pytest.mark.parametrize("dimensions", [2, 20])

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import LocalOutlierFactor
 
@@ -102,13 +99,3 @@ def test_misuse_is_told() -> None:
         local_outlier_factor([[1.0]], KNOWN, k=0)
     with pytest.raises(DataError, match="found must hold one boolean"):
         proximity([[1.0]], KNOWN, found=[True, False])
-
-
-@given(arrays(float, (12, 2), elements=st.integers(-5, 5).map(float)), st.integers(1, 15))
-def test_each_answer_is_measured_by_itself(answers: np.ndarray, k: int) -> None:
-    reference = reference_of(np.random.default_rng(0).integers(-5, 5, size=(40, 2)).astype(float))
-    for measure in (proximity, nearest_distance):
-        alone = np.concatenate([measure(answers[[row]], reference) for row in range(12)])
-        np.testing.assert_array_equal(measure(answers, reference), alone)
-    alone = np.concatenate([local_outlier_factor(answers[[row]], reference, k) for row in range(12)])
-    np.testing.assert_array_equal(local_outlier_factor(answers, reference, k), alone)

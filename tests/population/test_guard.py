@@ -357,9 +357,3 @@ def test_a_thinned_crowd_is_a_fixed_sample_and_calibrated_again() -> None:
         mean, slack = binomial_bounds(rate, 199, 3000, 1)
         assert abs(fitted.refused(draw(3, 3000), rate) - mean) <= slack + 0.015
         np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
-
-
-def test_a_score_does_not_depend_on_the_batch(fitted) -> None:
-    rows = 1.3 * draw(9, 70)
-    together = fitted.score(rows)
-    assert together.tobytes() == np.concatenate([fitted.score(rows[[i]]) for i in range(len(rows))]).tobytes()

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.neighbors import LocalOutlierFactor
 
 from attain.core.errors import DataError
 from attain.population.reference import Reference, distinct
 from attain.population.space import MeasuringSpace, Neighbours
-from attain.population.typical import CONTAMINATION, local_density
+from attain.population.typical import local_density
 from attain.schema import Feature, Schema
 from tests.coordinates import coordinates
 
@@ -54,20 +53,6 @@ def test_space_is_that_of_all_training_rows_unless_given() -> None:
     assert Reference.build(real_schema(1), values, met=met, space=space).space is space
 
 
-@pytest.mark.parametrize("dimensions", [2, 30])
-@pytest.mark.parametrize("k", [1, 5, 20])
-def test_local_density_is_that_of_scikit_learn(dimensions: int, k: int) -> None:
-    rng = np.random.default_rng(k)
-    reference = reference_of(rng.normal(size=(250, dimensions)))
-    asked = rng.normal(size=(80, dimensions)) * 2
-    judge = LocalOutlierFactor(n_neighbors=k, contamination=CONTAMINATION, novelty=True).fit(coordinates(reference))
-    density = local_density(reference, k)
-    assert density is not None
-    assert density.threshold == pytest.approx(-judge.offset_, rel=1e-9)
-    factor = density.factor(*reference.nearest(asked, k))
-    np.testing.assert_allclose(factor, -judge.score_samples(reference.space.transform(asked)), rtol=1e-7)
-
-
 def test_a_smaller_k_after_a_larger_one_gives_what_it_gives_alone() -> None:
     lattice = np.random.default_rng(0).integers(0, 40, size=(500, 2)).astype(float)
     reference = reference_of(lattice)
@@ -100,18 +85,6 @@ def test_epsilon_of_held_out_people_is_their_own() -> None:
     np.testing.assert_allclose(list(calibrated.epsilon.values()), np.quantile(nearest, [0.5, 0.75, 0.9, 0.95]))
     assert calibrated.epsilon != reference.epsilon
     assert np.isnan(list(reference.with_held_out(np.empty((0, 2))).epsilon.values())).all()
-
-
-@pytest.mark.parametrize("dimensions", [2, 30])
-@pytest.mark.parametrize("number", [0, 1, 2, 3])
-def test_tiny_references_work(number: int, dimensions: int) -> None:
-    values = np.random.default_rng(0).normal(size=(5, dimensions))
-    reference = Reference.build(real_schema(dimensions), values, met=np.arange(5) < number)
-    assert len(reference) == number
-    assert np.isnan(reference.epsilon[0.5]) == (number < 2)
-    assert (local_density(reference, 20) is None) == (number < 3)
-    assert reference.nearest(values, k=4)[0].shape == (5, number if number < 4 else 4)
-    assert reference.with_held_out(values).epsilon.keys() == reference.epsilon.keys()
 
 
 def test_distinct_rows_are_each_row_once() -> None:

@@ -253,6 +253,7 @@ class Session:
                     _ = self.reference
                 if again:
                     _ = self.control
+                    learning.forget()
             finally:
                 learning.attempt(bool)
 

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SLOW: Final = 0.1
-"""Seconds. What a model took longer to answer is kept while it is learned about."""
+"""Seconds. What a model answers after it has taken so long is kept while it is learned about."""
+_LEAST: Final = 1.0
+"""Seconds that a model may take in each attempt to learn about it, however short the time is."""
 
 
 class OutOfTime(AttainError):
@@ -41,7 +43,7 @@ class OutOfTime(AttainError):
 
 
 class Learning:
-    """The calls of a model while it is learned about; those that took long or failed are kept.
+    """The calls of a model while it is learned about; those that failed are kept, and all once they take long.
 
     So an attempt that ran out of time can be made again, and then goes on where the last one ended.
 
@@ -55,14 +57,18 @@ class Learning:
 
     def __init__(self) -> None:
         self.late: Callable[[], bool] = bool
-        self.seconds = 0.0
+        self.seconds = self._new_seconds = 0.0
         self._kept: dict[tuple[str, bytes], list[tuple[Any, float]]] = {}
         self._used: Counter[tuple[str, bytes]] = Counter()
         self._known: dict[tuple[str, bytes], dict[int, ModelError]] = {}
 
     def attempt(self, late: Callable[[], bool]) -> None:
         """Starts the next attempt."""
-        self.late, self.seconds, self._used = late, 0.0, Counter()
+        self.late, self.seconds, self._new_seconds, self._used = late, 0.0, 0.0, Counter()
+
+    def forget(self) -> None:
+        """Forgets all that was kept."""
+        self._kept, self._known = {}, {}
 
     def fails(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> dict[int, ModelError]:
         """The rows that are known to fail by themselves, by position, each with its error."""
@@ -81,7 +87,7 @@ class Learning:
             answer, seconds = kept[min(self._used[key], len(kept) - 1)]
             self._used[key] += 1
         else:
-            if self.late():
+            if self._new_seconds > _LEAST and self.late():
                 raise OutOfTime(
                     "the time was up while the model was being learned about: it is slow, or fails, on training rows. "
                     "What it has answered is kept, so that another call goes on from there; or give a longer timeout"
@@ -90,9 +96,11 @@ class Learning:
             try:
                 answer = ask()
             except ModelError as error:
-                answer = error
+                answer = ModelError(str(error))  # without what a traceback holds
+                answer.__cause__ = None if error.__cause__ is None else error.__cause__.with_traceback(None)
             seconds = time.perf_counter() - started
-            if seconds > _SLOW or isinstance(answer, ModelError):
+            self._new_seconds += seconds
+            if self.seconds + seconds > _SLOW or isinstance(answer, ModelError):
                 key = key or _call_key(kind, rows)
                 self._kept.setdefault(key, []).append((answer, seconds))
                 self._used[key] += 1
@@ -301,7 +309,12 @@ class Reader:
             if not self.tolerant:
                 raise
         known: Mapping[int, ModelError] = {} if self.learning is None else self.learning.fails(rows, kinds)
-        self.read(self.probe[:1], kinds)
+        try:
+            self.read(self.probe[:1], kinds)
+        except ModelError:
+            if self.learning is not None:
+                self.learning.forget()
+            raise
         parts, failures = by_halves(lambda some: self.read(some, kinds), rows, known)
         self.uncharged += self.count.rows - before - len(rows) * len(kinds)
         self.failed += len(failures)

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-import attain
 from attain import AttainError, Feature, Guarded, Model, Schema
 from attain.core.errors import DataError
 from attain.datasets import load_german
@@ -254,35 +253,7 @@ def test_a_probability_may_be_asked_for(german) -> None:
 # options and constraints
 
 
-def test_options_are_different_and_the_best_comes_first(german) -> None:
-    result = german.fitted().explain(german.forest, german.refused(german.forest, 15), target="good", n=3)
-    offered = np.bincount(result.owners, minlength=15)
-    assert (offered >= 1).all()
-    assert offered.mean() > 2
-    assert len(np.unique(np.column_stack((result.owners, result.rows)), axis=0)) == len(result.rows)
-    level, typical = result.option_figures["typicality"], result.option_figures["purpose"] != Purpose.SMALLEST
-    for person in range(15):
-        assert (np.diff(level[typical & (result.owners == person)]) >= 0).all()
-
-
 # reproducible
-
-
-def test_answers_do_not_depend_on_batches_or_order(german, monkeypatch) -> None:
-    model, explainer = german.forest, german.fitted()
-    X = german.refused(model, 9)
-    whole = explainer.explain(model, X, target="good", n=2)
-    for size in (1, 7):
-        monkeypatch.setattr(Guarded, "_batch_size", lambda self, n, inspected, size=size: size)
-        assert digest(explainer.explain(model, X, target="good", n=2)) == digest(whole)
-    monkeypatch.undo()
-    assert digest(explainer.explain(model, X.iloc[::-1], target="good", n=2)) == digest(whole)
-    part = explainer.explain(model, X.iloc[6:8], target="good", n=2)
-    mine = np.isin(whole.owners, [6, 7])
-    assert part.rows.tobytes() == whole.rows[mine].tobytes()
-    for name, values in part.option_figures.items():
-        assert values.tobytes() == whole.option_figures[name][mine].tobytes(), name
-    np.testing.assert_array_equal(part.person_figures["rows_scored"], whole.person_figures["rows_scored"][6:8])
 
 
 def test_the_order_of_the_training_rows_does_not_matter(german) -> None:
@@ -358,17 +329,6 @@ def test_without_labels_the_model_alone_defines_the_desired_class_and_that_is_no
     assert "calibrated on the model's own training rows" in " ".join(result.notes)
     guard = guard_of(explainer, german.logistic)
     assert len(guard.reference) + len(guard.calibration) == (german.logistic.predict(german.X) == "good").sum()
-
-
-def test_calibration_rows_are_chosen_like_the_guards_rows(german) -> None:
-    frame, labels = german.calibration
-    model = german.forest
-    met = model.predict(frame) == "good"
-    unlabelled = german.explainer().fit(german.X, calibration=frame)
-    assert len(guard_of(unlabelled, model).calibration) == met.sum()
-    ignored = german.explainer().fit(german.X, calibration=(frame, labels))
-    assert len(guard_of(ignored, model).calibration) == met.sum()
-    assert len(guard_of(german.fitted(), model).calibration) == (met & (labels == "good")).sum()
 
 
 def test_calibration_rows_without_labels_are_refused_where_fit_had_some(german) -> None:
@@ -486,18 +446,6 @@ def test_rows_asked_are_all_that_the_models_saw(german) -> None:
 # what guards answers
 
 
-def test_answers_are_guarded_by_factors_and_distance(german) -> None:
-    explainer = Guarded(german.schema).fit(german.X, german.y, calibration=german.calibration)
-    for model in (german.logistic, german.forest):
-        X = german.refused(model, 10)
-        result = explainer.explain(model, X, target="good", n=2)
-        guard = guard_of(explainer, model)
-        assert result.found.all()
-        p_value = guard.p_value(guard.score(result.rows))
-        np.testing.assert_array_equal(result.option_figures["typicality"] == 0, p_value > 0.18)
-        assert (model.predict(result.options[X.columns].astype(X.dtypes)) == "good").all()
-
-
 def test_everything_but_autoencoders_works_where_jax_is_not_installed(tmp_path) -> None:
     script = """
 import sys
@@ -534,25 +482,6 @@ else:
 
 
 # files
-
-
-@pytest.mark.slow
-def test_an_explainer_with_calibration_rows_answers_the_same_after_loading(german, tmp_path) -> None:
-    frame, labels = german.calibration
-    schema = german.schema
-    for calibration in ((frame, labels), None):
-        explainer = Guarded(schema, budget=600)
-        explainer.fit(german.X, german.y, calibration=calibration)
-        explainer.save(tmp_path / "guarded.attain")
-        loaded = attain.load(tmp_path / "guarded.attain")
-        X = german.refused(german.forest, 5)
-        one, two = (each.explain(german.forest, X, target="good", n=2) for each in (explainer, loaded))
-        assert digest(one) == digest(two)
-        assert one.notes == two.notes
-        assert (loaded.calibration_ is None) == (calibration is None)
-        with pytest.raises(AttainError, match="reference='rows'"):
-            explainer.save(tmp_path / "none.attain", reference="none")
-        assert not (tmp_path / "none.attain").exists()
 
 
 # few people, and everything a schema can say
