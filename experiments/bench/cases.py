@@ -19,6 +19,7 @@ from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.schema import Schema
 from attain.tables import Table
 from experiments.data import load_adult, load_compas, load_gmsc, load_heloc
+from experiments.research.largest_component import largest_component
 
 LOADERS: Final[Mapping[str, Callable[[], Dataset]]] = MappingProxyType(
     {
@@ -31,7 +32,7 @@ LOADERS: Final[Mapping[str, Callable[[], Dataset]]] = MappingProxyType(
 )
 """HELOC and GMSC in the paper's version, which has no missing values, so that every classifier takes them."""
 _NAMES: Final = (
-    *("found", "total_shift", "max_shift", "changed", "inlier", "connected_90", "connected_95", "largest_component"),
+    *("found", "total_shift", "max_shift", "changed", "inlier", "connected_90", "connected_95"),
     *("held_out_inlier", "nearest_distance"),
 )
 MEASURES: Final[dict[str, Measure]] = {
@@ -40,7 +41,7 @@ MEASURES: Final[dict[str, Measure]] = {
         *(CATALOGUE[name] for name in _NAMES),
         *(measures.inlier(k) for k in (5, 10, 40)),
         measures.held_out_inlier(10),
-        measures.largest_component(0.95),
+        *(largest_component(0.9, "largest_component"), largest_component(0.95)),
         replace(CATALOGUE["possible"], optional=True),
     )
 }

@@ -83,7 +83,6 @@ def test_columns_are_those_of_the_functions(result: Any, model: Any, evaluation:
         "held_out_inlier": 1 - metrics.outlier(answers, held_out, 20, found),
         "nearest_distance": metrics.nearest_distance(answers, reference, found),
         **{f"connected_{100 * q:.0f}": metrics.connected(answers, reference, epsilon[q], found=found) for q in epsilon},
-        "largest_component": metrics.in_largest_component(answers, reference, epsilon[0.9], found=found),
         **{f"relations_broken{far}": broken(limits) for far, limits in (("", 1.0), ("_by_far", 2.0))},
         "copied": metrics.copies(answers, train.values, schema, found),
         "copied_free": metrics.copies(answers, train.values, schema, found, free=True),

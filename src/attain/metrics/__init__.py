@@ -22,7 +22,7 @@ from attain.metrics.validity import (
     valid_after_retraining,
     violations,
 )
-from attain.population.connectedness import connected, in_largest_component
+from attain.population.connectedness import connected
 from attain.population.measuring import changed, max_shift, mean_pairwise_distance, total_shift
 from attain.population.typical import local_outlier_factor, nearest_distance, outlier, proximity
 
@@ -43,7 +43,6 @@ __all__ = [
     "distance",
     "evaluate",
     "holm",
-    "in_largest_component",
     "levers",
     "local_outlier_factor",
     "max_shift",

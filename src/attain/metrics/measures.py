@@ -36,8 +36,6 @@ NEIGHBOURS: Final = (5, 10, 20, 40)
 """The numbers of neighbours for which the outlier verdict is reported; 20 is that of `inlier`."""
 MOST_REAL: Final = 5000
 """The most real rows that answers are compared with one by one."""
-LARGEST_AT: Final = 0.9
-"""The quantile of real rows' nearest distance that is ε of `largest_component`."""
 _PARTS: Final = {
     "space": "reference.space",
     "train_values": "train.values",
@@ -307,18 +305,6 @@ def connected(quantile: float, min_samples: int = 2) -> Measure:
     )
 
 
-def largest_component(quantile: float = LARGEST_AT, name: str | None = None) -> Measure:
-    """1 for answers that join the largest cluster of the reference at this quantile's ε."""
-    return _verdict(
-        name or f"largest_component_{100 * quantile:.0f}",
-        "in the largest cluster",
-        lambda c: connectedness.in_largest_component(
-            c.answers, c.reference, c.reference.epsilon[quantile], found=c.found
-        ),
-        _held_out,
-    )
-
-
 def valid_after_retraining(models: Iterable[Any]) -> Measure:
     """The share of retrained models, such as `metrics.retrained` yields, that still decide as asked for."""
     compute = from_context(validity.valid_after_retraining, models=models)
@@ -397,7 +383,6 @@ _DEFAULT: Final = (
     held_out_inlier(20, "held_out_inlier"),
     Measure("nearest_distance", from_context(typical.nearest_distance), "nearest real row"),
     *(connected(quantile) for quantile in QUANTILES),
-    largest_component(LARGEST_AT, "largest_component"),
     _verdict("possible", "breaks no law", _possible, _training),
     Measure("relations_broken", _breaks(1.0), "breaks a relation", share=True, real=_training),
     Measure("relations_broken_by_far", _breaks(FAR), "breaks a relation by far", share=True, real=_training),
