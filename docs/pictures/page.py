@@ -18,7 +18,7 @@ from attain.core.files import write_atomically
 from attain.service import create_app, server
 
 FOLDER = Path(__file__).parent
-PERSON = "36"
+PERSON = "205"
 
 
 @contextmanager

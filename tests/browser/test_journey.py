@@ -100,6 +100,8 @@ def test_cards_say_what_an_option_is_like_what_it_is_for_and_what_nobody_has_rev
     assert cards.nth(1).locator(".buys").inner_text() == "This is the smallest change that is enough."
     assert f"not reviewed: {DURATION}, your home" in cards.nth(1).locator(".badges").inner_text()
     assert cards.nth(0).get_by_text("not reviewed").count() == 0
+    page.get_by_role("button", name="Letter (English)").click()
+    assert f"nobody has decided whether people can change {DURATION}, your home" in page.locator(".toast").inner_text()
     assert cards.nth(3).locator(".error").inner_text() == "Nobody is 20 with 30 years in a job"
 
 

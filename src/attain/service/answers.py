@@ -255,6 +255,7 @@ class ChoiceOf(Answer):
     key: str
     columns: tuple[str, ...] = Field(description="The columns of the question that it may be about.")
     text: str
+    texts: Translated
     asks: str | None = Field(description="months: send them, too; parts: the columns are asked about each.")
 
 

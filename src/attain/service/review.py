@@ -13,7 +13,7 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option
 from attain.schema.questions import Question
 from attain.service.questions import Decide, Outlook
-from attain.service.wording import Refused
+from attain.service.wording import Refused, translations
 
 
 class Desk:
@@ -78,11 +78,10 @@ def _state(review: Review) -> dict[str, Any]:
 def _question(question: Question) -> dict[str, Any]:
     """A question, whose choices say which columns they may be about: a level has no direction."""
     parts = question.parts or (question,)
-    choices = [
-        vars(choice)
-        | {"columns": [part.columns[0] for part in parts if choice.asks == "parts" or choice.key in part.keys]}
-        for choice in question.choices
-    ]
+    choices = []
+    for choice in question.choices:
+        columns = [part.columns[0] for part in parts if choice.asks == "parts" or choice.key in part.keys]
+        choices.append(vars(choice) | {"texts": translations(choice.text), "columns": columns})
     return vars(question) | {"id": question.id, "choices": choices}
 
 

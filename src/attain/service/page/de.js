@@ -46,6 +46,7 @@ export default {
   buysVerdict: (n, word, other) => `Dafür sind es ${n} Plätze mehr als bei der kleinsten Änderung; die neuen Angaben: ${word} statt ${other}.`,
   verdict_typical: "typisch", verdict_unusual: "ungewöhnlich", "verdict_unlike anybody": "wie bei niemandem", "verdict_contradicts itself": "widerspricht sich",
   notReviewed: (names) => `nicht geprüft: ${names.join(", ")}`, notReviewedShort: "nicht geprüft",
+  letterUnreviewed: (names) => `Noch kein Brief: Niemand hat entschieden, ob man das ändern kann: ${names}. „Prüfen“ fragt danach; passen Sie dann mit dem geprüften Schema neu an.`,
   takes: (n) => `etwa ${months(n)}`, now: "jetzt ", suggested: "Vorschlag ",
   cannot: "geht nicht", cannotMore: (name) => `${name} kann sich nicht ändern: andere Möglichkeiten suchen`,
   importance: (n) => `${n} % der Wirkung kommen von dieser Änderung`, importanceShort: (n) => `${n} % der Wirkung`,

@@ -46,6 +46,7 @@ export default {
   buysVerdict: (n, word, other) => `It asks for ${n} places more than the smallest change, so that the record is ${word} instead of ${other}.`,
   verdict_typical: "typical", verdict_unusual: "unusual", "verdict_unlike anybody": "unlike anybody", "verdict_contradicts itself": "contradicts itself",
   notReviewed: (names) => `not reviewed: ${names.join(", ")}`, notReviewedShort: "not reviewed",
+  letterUnreviewed: (names) => `No letter yet: nobody has decided whether people can change ${names}. “Review” asks; fit the explainer with the reviewed schema.`,
   takes: (n) => `about ${months(n)}`, now: "now ", suggested: "suggested ",
   cannot: "not possible", cannotMore: (name) => `${name} cannot change: find other options`,
   importance: (n) => `${n} % of the effect comes from this change`, importanceShort: (n) => `${n} % of the effect`,

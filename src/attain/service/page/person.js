@@ -222,6 +222,8 @@ export function person(app, details) {
 
   /** A letter or a report about options: those shown now, or some that were kept. */
   function letter(language, options, button) {
+    const open = new Set((options ?? state.answer?.options ?? []).flatMap((option) => option.unreviewed ?? []));
+    if (open.size) return toast(t("letterUnreviewed", [...open].map((name) => title(app.features.get(name) ?? { name })).join(", ")), "bad");
     return fetched("letter", { ...about(options), language }, `letter-${language}.html`, button);
   }
 

@@ -2,7 +2,7 @@
 
 import { download, get, post, replaced } from "./api.js";
 import { data, h, icon, replace } from "./dom.js";
-import { current, t, title, whole } from "./format.js";
+import { current, own, t, title, whole } from "./format.js";
 import { badge } from "./parts.js";
 import { complain, say, sentence, toast } from "./toast.js";
 
@@ -166,7 +166,7 @@ export function review(app) {
         if (!replaced(error)) replace(effect, h("span.hint", {}, sentence(error)));
       }
     }
-    const button = h("button.secondary", { type: "button", onclick: () => decide(asked()) }, english(choice.text));
+    const button = h("button.secondary", { type: "button", onclick: () => decide(asked()) }, choice.texts[current()] ? data(own(choice, "text")) : english(choice.text));
     return { node: h("li", {}, h("div.choice", {}, button, months ? h("label.inline", {}, months, t("choiceMonths")) : null), effect), look };
   }
 
