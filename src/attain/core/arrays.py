@@ -43,6 +43,13 @@ def rank_within(owners: np.ndarray) -> np.ndarray:
     return every - np.maximum.accumulate(first)
 
 
+def rank_among(owners: np.ndarray) -> np.ndarray:
+    """As `rank_within`, of owners in any order."""
+    order, ranks = np.argsort(owners, kind="stable"), np.empty(len(owners), dtype=np.intp)
+    ranks[order] = rank_within(owners[order])
+    return ranks
+
+
 def marked(n: int, places: np.ndarray) -> np.ndarray:
     """Which of n positions are among `places`, (n,)."""
     found = np.zeros(n, dtype=bool)

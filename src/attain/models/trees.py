@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import softmax
 
+from attain.core.arrays import rank_among
 from attain.engine.score import States
 from attain.engine.trees import TreeSums
 from attain.models.adapter import AnswerKind
@@ -268,10 +269,7 @@ class Splits:
 
         def low(at: np.ndarray, key: np.ndarray) -> np.ndarray:
             """Whether numbers are on the lower sides of the splits `at`; a row takes one split of each column."""
-            order = np.argsort(column[at], kind="stable")
-            grouped = column[at][order]
-            row = np.empty(len(at), dtype=np.intp)
-            row[order] = np.arange(len(at)) - np.searchsorted(grouped, grouped, side="left")
+            row = rank_among(column[at])
             trials = np.repeat(self._base[None], row.max(initial=-1) + 1, axis=0)
             trials[row, column[at]] = _floats(key)
             encoded = transform(trials)[row, coordinate[at]] if len(at) else np.empty(0)

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from attain.core.arrays import rank_within
+from attain.core.arrays import rank_among, rank_within
 from attain.methods.search.moves import Costs, streams, switches
 from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.models import probe_rows
@@ -105,10 +105,7 @@ class Neighbourhood:
         is in does not depend on other owners.
         """
         lighter, old, parents = self._lightened(rows, owners)
-        order = np.argsort(owners[parents], kind="stable")
-        rank = np.empty_like(order)
-        rank[order] = rank_within(owners[parents[order]])
-        block = rank // np.maximum(_CELLS // self.cells(owners[parents], 2 * len(shares)), 1)
+        block = rank_among(owners[parents]) // np.maximum(_CELLS // self.cells(owners[parents], 2 * len(shares)), 1)
         for number in range(int(block.max(initial=-1)) + 1):
             at = np.flatnonzero(block == number)
             yield self._exchanged(rows, owners, lighter[at], old[at], parents[at], shares)
@@ -179,8 +176,7 @@ class Neighbourhood:
         _, columns, values = self._switches
         number = self._first[owners + 1] - self._first[owners]
         parents = np.repeat(np.arange(len(rows)), number)
-        within = np.arange(len(parents)) - np.repeat(np.cumsum(number) - number, number)
-        which = self._first[owners[parents]] + within
+        which = self._first[owners[parents]] + rank_within(parents)
         new = np.flatnonzero(rows[parents, columns[which]] != values[which])
         which, parents = which[new], parents[new]
         return _with_cell(rows, parents, columns[which], values[which]), parents

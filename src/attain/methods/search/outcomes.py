@@ -91,8 +91,7 @@ def last_check(problem: Problem, answers: Answers) -> Answers:
     good &= region.changed(rows, owners).any(axis=1) | region.waits(rows, owners)
     order = np.lexsort((answers.sort_key, owners))
     order = order[good[order]]
-    firsts = np.searchsorted(owners[order], owners[order], side="left")
-    order = order[np.arange(len(order)) - firsts < problem.options]
+    order = order[rank_within(owners[order]) < problem.options]
     figures = {"score_after": rounded_score(decided.score), **answers.figures}
     kept = replace(answers, rows=rows, figures=figures).at(order)
     answered = set(kept.owners.tolist())

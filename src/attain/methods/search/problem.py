@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from attain.core.arrays import first_of_each, positions, rank_within
+from attain.core.arrays import first_of_each, positions, rank_among, rank_within
 from attain.models import Goal, Judgement
 from attain.results.status import Status
 from attain.tables import Region
@@ -80,11 +80,7 @@ class Ledger:
         left = np.maximum(self.left - reserve, 0) // price
         if len(owners) <= left.min(initial=len(owners)):
             return np.ones(len(owners), dtype=bool)
-        order = np.argsort(owners, kind="stable")
-        grouped = owners[order]
-        nth = np.empty(len(owners), dtype=np.int64)
-        nth[order] = np.arange(len(owners)) - np.searchsorted(grouped, grouped, side="left")
-        return nth < left[owners]
+        return rank_among(owners) < left[owners]
 
     def charge(self, owners: np.ndarray, asked: np.ndarray | None = None) -> None:
         """Charges one row for each entry of `owners`, or as many as `asked` says."""
