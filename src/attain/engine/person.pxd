@@ -127,15 +127,7 @@ cdef class Person:
     cdef Py_ssize_t* positions(self, Py_ssize_t n)
     cdef void make_shortlist(self, const double* place) noexcept nogil
     cdef void add_known(self, const double* place) noexcept nogil
-    cdef Py_ssize_t joined(
-        self, Crowd crowd, const Py_ssize_t* own, Py_ssize_t owns, const double* place, Py_ssize_t* rows, double* points
-    ) noexcept nogil
-    cdef Py_ssize_t nearest(self, Crowd crowd, const double* place, Py_ssize_t* rows) noexcept nogil
     cdef double unrelated(self, const double* row) noexcept nogil
-    cdef void add_cell(self, Py_ssize_t cell, double value, double sign) noexcept nogil
-    cdef double excess(self, Candidate* c, bint afresh) noexcept nogil
-    cdef void find_neighbours(self, Candidate* c, Py_ssize_t k, bint afresh) noexcept nogil
-    cdef void insert(self, Py_ssize_t row, Py_ssize_t last) noexcept nogil
     cdef bint flips(self, const double* row) noexcept nogil
     cdef void measure(self, Candidate* c, const double* row, double unrelated) noexcept nogil
     cdef double version(self, Candidate* c, double* row, const double* guide, double bound) noexcept nogil

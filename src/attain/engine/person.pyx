@@ -137,8 +137,8 @@ cdef class Person:
         """The rows of the crowd nearest to the person and to a second place, with all that measuring needs of them."""
         cdef Py_ssize_t s, i, j
         if self.own_nears < 0:
-            self.own_nears = self.nearest(self.crowd, self.point, self.own_near)
-        self.nears = self.joined(self.crowd, self.own_near, self.own_nears, place, self.near_rows, self.near)
+            self.own_nears = nearest(self, self.crowd, self.point, self.own_near)
+        self.nears = joined(self, self.crowd, self.own_near, self.own_nears, place, self.near_rows, self.near)
         for s in range(self.nears):
             for i in range(self.crowd.sizes):
                 for j in range(2):
@@ -150,37 +150,10 @@ cdef class Person:
         if self.known_crowd is self.crowd:
             return
         if self.own_knowns < 0:
-            self.own_knowns = self.nearest(self.known_crowd, self.point, self.own_known)
-        self.knowns = self.joined(
-            self.known_crowd, self.own_known, self.own_knowns, place, self.known_rows, self.known
+            self.own_knowns = nearest(self, self.known_crowd, self.point, self.own_known)
+        self.knowns = joined(
+            self, self.known_crowd, self.own_known, self.own_knowns, place, self.known_rows, self.known
         )
-
-    cdef Py_ssize_t joined(
-        self, Crowd crowd, const Py_ssize_t* own, Py_ssize_t owns, const double* place, Py_ssize_t* rows, double* points
-    ) noexcept nogil:
-        """Rows of a crowd and those nearest to a place, in order of position, each once; and their points, by cell."""
-        cdef Py_ssize_t* other = self.chosen
-        cdef Py_ssize_t others = self.nearest(crowd, place, other), i = 0, j = 0, n = 0, cell, s
-        while i < owns or j < others:
-            if j == others or (i < owns and own[i] <= other[j]):
-                j += j < others and own[i] == other[j]
-                rows[n] = own[i]
-                i += 1
-            else:
-                rows[n] = other[j]
-                j += 1
-            n += 1
-        for cell in range(self.cells):
-            for s in range(n):
-                points[cell * n + s] = crowd.points[cell, rows[s]]
-        return n
-
-    cdef Py_ssize_t nearest(self, Crowd crowd, const double* place, Py_ssize_t* rows) noexcept nogil:
-        cdef Py_ssize_t s
-        for s in range(crowd.rows):
-            self.distances[s] = 0.0
-        crowd.squared(place, self.counted_cells, self.distances)
-        return smallest(self.distances, crowd.rows, self.settings.shortlist, self.spare, rows)
 
     cdef bint flips(self, const double* row) noexcept nogil:
         """Whether the compiled model decides as wanted; every question counts, and beyond the budget none is asked."""
@@ -209,11 +182,11 @@ cdef class Person:
             self.tried_known[i] = 0.0 if afresh else c.known[i]
         for cell in range(self.cells):
             if afresh:
-                self.add_cell(cell, self.tried_point[cell], 1.0)
+                add_cell(self, cell, self.tried_point[cell], 1.0)
             elif self.tried_point[cell] != c.point[cell]:
-                self.add_cell(cell, c.point[cell], -1.0)
-                self.add_cell(cell, self.tried_point[cell], 1.0)
-        self.tried_excess = self.excess(c, afresh) + unrelated
+                add_cell(self, cell, c.point[cell], -1.0)
+                add_cell(self, cell, self.tried_point[cell], 1.0)
+        self.tried_excess = excess(self, c, afresh) + unrelated
 
     cdef double unrelated(self, const double* row) noexcept nogil:
         """By how much a row is off what its columns tell of each other, beyond what is usual or the person's own."""
@@ -225,74 +198,6 @@ cdef class Person:
         return rint(
             self.settings.related * self.relations.excess(row, self.tried_told, self.own_off, limit) * DIGITS
         ) / DIGITS
-
-    cdef void add_cell(self, Py_ssize_t cell, double value, double sign) noexcept nogil:
-        cdef bint state = cell < self.space.states
-        add_gaps(self.near + cell * self.nears, self.nears, value, sign, state, self.tried_near)
-        add_gaps(self.known + cell * self.knowns, self.knowns, value, sign, state, self.tried_known)
-
-    cdef double excess(self, Candidate* c, bint afresh) noexcept nogil:
-        """By how much the distances that were measured, and the number of changes, exceed the limits."""
-        cdef Py_ssize_t k = min(self.crowd.widest, self.nears), n, i, size, s
-        cdef double product = 1.0, over, reached, density, distance
-        self.find_neighbours(c, k, afresh)
-        for i in range(k):
-            self.gaps[i] = sqrt(max(self.gaps[i], 0.0))
-        for size in range(self.crowd.sizes):
-            reached, density, n = 0.0, 0.0, min(self.crowd.neighbours[size], k)
-            for i in range(n):
-                s = (self.gap_rows[i] * self.crowd.sizes + size) * 2
-                reached += max(self.gaps[i], self.facts[s])
-                density += self.facts[s + 1]
-            over = density / n * (reached / n + 1e-10) / self.people.limits[self.level, size]
-            product *= over if over > 1 + TOLERANCE else 1.0
-        distance = self.gaps[0]
-        if self.knowns:
-            distance = self.tried_known[0]
-            for i in range(1, self.knowns):
-                distance = min(distance, self.tried_known[i])
-            distance = sqrt(max(distance, 0.0))
-        over = distance / self.people.limits[self.level, self.crowd.sizes]
-        product *= over * over if over > 1 + TOLERANCE else 1.0
-        return rint(log(product) * DIGITS) / DIGITS + max(self.tried_changes - self.most, 0)
-
-    cdef void find_neighbours(self, Candidate* c, Py_ssize_t k, bint afresh) noexcept nogil:
-        """The k rows of the shortlist nearest to what was measured, nearest first; of those equally far, the first.
-
-        Where it is much like a candidate, most of them are the candidate's.
-        """
-        cdef const Py_ssize_t* likely = c.neighbours
-        cdef Py_ssize_t i, s
-        if afresh:
-            smallest(self.tried_near, self.nears, k, self.spare, self.chosen)
-            likely = self.chosen
-        for i in range(k):
-            self.gap_rows[i] = -1
-            self.insert(likely[i], i)
-        if afresh:
-            return
-        for i in range(k):
-            self.taken[likely[i]] = 1
-        for s in range(self.nears):
-            if self.tried_near[s] <= self.gaps[k - 1] and not self.taken[s]:
-                self.insert(s, k - 1)
-        for i in range(k):
-            self.taken[likely[i]] = 0
-
-    cdef void insert(self, Py_ssize_t row, Py_ssize_t last) noexcept nogil:
-        """Puts a row in its place among the neighbours found, the last of which gives way."""
-        cdef Py_ssize_t at = last
-        cdef double distance = self.tried_near[row]
-        if self.gap_rows[last] >= 0 and (
-            distance > self.gaps[last] or (distance == self.gaps[last] and row > self.gap_rows[last])
-        ):
-            return
-        while at > 0 and (
-            self.gaps[at - 1] > distance or (self.gaps[at - 1] == distance and self.gap_rows[at - 1] > row)
-        ):
-            self.gaps[at], self.gap_rows[at] = self.gaps[at - 1], self.gap_rows[at - 1]
-            at -= 1
-        self.gaps[at], self.gap_rows[at] = distance, row
 
     cdef double version(self, Candidate* c, double* row, const double* guide, double bound) noexcept nogil:
         """The merit of a version of a candidate, settled in place; infinite unless it is below the bound.
@@ -353,3 +258,104 @@ cdef class Person:
         memcpy(self.pool + at * d, row, size)
         self.pool_cost[at] = cost
         self.found = last + 1
+
+
+cdef Py_ssize_t joined(
+    Person p, Crowd crowd, const Py_ssize_t* own, Py_ssize_t owns, const double* place, Py_ssize_t* rows, double* points
+) noexcept nogil:
+    """Rows of a crowd and those nearest to a place, in order of position, each once; and their points, by cell."""
+    cdef Py_ssize_t* other = p.chosen
+    cdef Py_ssize_t others = nearest(p, crowd, place, other), i = 0, j = 0, n = 0, cell, s
+    while i < owns or j < others:
+        if j == others or (i < owns and own[i] <= other[j]):
+            j += j < others and own[i] == other[j]
+            rows[n] = own[i]
+            i += 1
+        else:
+            rows[n] = other[j]
+            j += 1
+        n += 1
+    for cell in range(p.cells):
+        for s in range(n):
+            points[cell * n + s] = crowd.points[cell, rows[s]]
+    return n
+
+
+cdef Py_ssize_t nearest(Person p, Crowd crowd, const double* place, Py_ssize_t* rows) noexcept nogil:
+    cdef Py_ssize_t s
+    for s in range(crowd.rows):
+        p.distances[s] = 0.0
+    crowd.squared(place, p.counted_cells, p.distances)
+    return smallest(p.distances, crowd.rows, p.settings.shortlist, p.spare, rows)
+
+
+cdef void add_cell(Person p, Py_ssize_t cell, double value, double sign) noexcept nogil:
+    cdef bint state = cell < p.space.states
+    add_gaps(p.near + cell * p.nears, p.nears, value, sign, state, p.tried_near)
+    add_gaps(p.known + cell * p.knowns, p.knowns, value, sign, state, p.tried_known)
+
+
+cdef double excess(Person p, Candidate* c, bint afresh) noexcept nogil:
+    """By how much the distances that were measured, and the number of changes, exceed the limits."""
+    cdef Py_ssize_t k = min(p.crowd.widest, p.nears), n, i, size, s
+    cdef double product = 1.0, over, reached, density, distance
+    find_neighbours(p, c, k, afresh)
+    for i in range(k):
+        p.gaps[i] = sqrt(max(p.gaps[i], 0.0))
+    for size in range(p.crowd.sizes):
+        reached, density, n = 0.0, 0.0, min(p.crowd.neighbours[size], k)
+        for i in range(n):
+            s = (p.gap_rows[i] * p.crowd.sizes + size) * 2
+            reached += max(p.gaps[i], p.facts[s])
+            density += p.facts[s + 1]
+        over = density / n * (reached / n + 1e-10) / p.people.limits[p.level, size]
+        product *= over if over > 1 + TOLERANCE else 1.0
+    distance = p.gaps[0]
+    if p.knowns:
+        distance = p.tried_known[0]
+        for i in range(1, p.knowns):
+            distance = min(distance, p.tried_known[i])
+        distance = sqrt(max(distance, 0.0))
+    over = distance / p.people.limits[p.level, p.crowd.sizes]
+    product *= over * over if over > 1 + TOLERANCE else 1.0
+    return rint(log(product) * DIGITS) / DIGITS + max(p.tried_changes - p.most, 0)
+
+
+cdef void find_neighbours(Person p, Candidate* c, Py_ssize_t k, bint afresh) noexcept nogil:
+    """The k rows of the shortlist nearest to what was measured, nearest first; of those equally far, the first.
+
+    Where it is much like a candidate, most of them are the candidate's.
+    """
+    cdef const Py_ssize_t* likely = c.neighbours
+    cdef Py_ssize_t i, s
+    if afresh:
+        smallest(p.tried_near, p.nears, k, p.spare, p.chosen)
+        likely = p.chosen
+    for i in range(k):
+        p.gap_rows[i] = -1
+        insert(p, likely[i], i)
+    if afresh:
+        return
+    for i in range(k):
+        p.taken[likely[i]] = 1
+    for s in range(p.nears):
+        if p.tried_near[s] <= p.gaps[k - 1] and not p.taken[s]:
+            insert(p, s, k - 1)
+    for i in range(k):
+        p.taken[likely[i]] = 0
+
+
+cdef void insert(Person p, Py_ssize_t row, Py_ssize_t last) noexcept nogil:
+    """Puts a row in its place among the neighbours found, the last of which gives way."""
+    cdef Py_ssize_t at = last
+    cdef double distance = p.tried_near[row]
+    if p.gap_rows[last] >= 0 and (
+        distance > p.gaps[last] or (distance == p.gaps[last] and row > p.gap_rows[last])
+    ):
+        return
+    while at > 0 and (
+        p.gaps[at - 1] > distance or (p.gaps[at - 1] == distance and p.gap_rows[at - 1] > row)
+    ):
+        p.gaps[at], p.gap_rows[at] = p.gaps[at - 1], p.gap_rows[at - 1]
+        at -= 1
+    p.gaps[at], p.gap_rows[at] = distance, row

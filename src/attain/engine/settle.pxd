@@ -15,11 +15,5 @@ cdef class Settler:
     cdef const Py_ssize_t[::1] max_changes
 
     cdef Limits limits(self, Py_ssize_t owner, Py_ssize_t j) noexcept nogil
-    cdef void form_cells(self, double* row, Py_ssize_t owner, double* stack) noexcept nogil
-    cdef bint find_unkept(self, const double* row, Py_ssize_t owner, Room room) noexcept nogil
-    cdef bint take_from_guide(self, double* row, const double* guide, Py_ssize_t owner, Room room) noexcept nogil
-    cdef bint form(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil
-    cdef bint computed_within(self, const double* row, Py_ssize_t owner) noexcept nogil
-    cdef bint counts(self, const double* row, Py_ssize_t owner) noexcept nogil
     cdef bint settle(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil
     cdef bint breaks_law(self, const double* row, Py_ssize_t owner, double* room) noexcept nogil

@@ -180,110 +180,12 @@ cdef class Settler:
             &self.states[owner, self.rules.column[j].states.start],
         )
 
-    cdef void form_cells(self, double* row, Py_ssize_t owner, double* stack) noexcept nogil:
-        """Puts every cell on its grid and within its limits, and computes computed columns."""
-        cdef Py_ssize_t j
-        cdef double kept
-        cdef Limits limits
-        for j in range(self.columns):
-            if self.frozen[owner, j]:
-                row[j] = self.start[owner, j]
-                continue
-            limits = self.limits(owner, j)
-            kept = NAN  # what stays as it is may be outside its limits
-            if row[j] != limits.own:
-                kept = kept_cell(row[j], &self.rules.column[j], &self.rules.numbers[0], &limits)
-            row[j] = limits.own if kept != kept or kept == limits.own else kept  # 0 and −0 are equal
-        self.rules.compute(row, &self.factuals[owner, 0], True, stack)
-
-    cdef bint find_unkept(self, const double* row, Py_ssize_t owner, Room room) noexcept nogil:
-        """The rules that a row breaks, but for laws that a computed column follows up to its rounding, and for those
-        that its owner breaks, too, and not by less; into `room.broken`. Says whether there is any.
-        """
-        cdef bint some = False
-        cdef Py_ssize_t k
-        if not self.rules.find_broken(row, room):
-            return False
-        for k in range(self.rules.number):
-            if room.broken[k]:
-                if self.rules.rules[k].followed or (
-                    self.excused[owner, k] and self.rules.no_worse(k, row, &self.factuals[owner, 0], room.stack)
-                ):
-                    room.broken[k] = 0
-                else:
-                    some = True
-        return some
-
-    cdef bint take_from_guide(self, double* row, const double* guide, Py_ssize_t owner, Room room) noexcept nogil:
-        """The columns of rules that a row breaks from its guide; says whether that keeps all of them."""
-        cdef Py_ssize_t k, i
-        cdef int attempt
-        for attempt in range(2):  # what is taken over for one rule may break another
-            for k in range(self.rules.number):
-                if room.broken[k]:
-                    for i in range(self.rules.rules[k].uses.start, self.rules.rules[k].uses.end):
-                        row[self.rules.lists[i]] = guide[self.rules.lists[i]]
-            self.form_cells(row, owner, room.stack)
-            if not self.find_unkept(row, owner, room):
-                return True
-        return False
-
-    cdef bint form(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
-        """Puts a row into final form; says whether it keeps the rules. A repair that is not whole is not used."""
-        cdef double* tried = room + self.rules.room
-        cdef size_t size = self.columns * sizeof(double)
-        cdef Room space = self.rules.divided(room)
-        cdef int pulls
-        self.form_cells(row, owner, space.stack)
-        if not self.find_unkept(row, owner, space):
-            return True
-        if guide != NULL:
-            memcpy(tried, row, size)
-            if self.take_from_guide(tried, guide, owner, space):
-                memcpy(row, tried, size)
-                return True
-        for pulls in range(1, -1, -1):
-            memcpy(tried, row, size)
-            repair(
-                self.rules, tried, &self.start[owner, 0], &self.frozen[owner, 0], &self.excused[owner, 0], pulls, space
-            )
-            self.form_cells(tried, owner, space.stack)
-            if not self.find_unkept(tried, owner, space):
-                memcpy(row, tried, size)
-                return True
-        return False
-
-    cdef bint computed_within(self, const double* row, Py_ssize_t owner) noexcept nogil:
-        """Whether computed cells that differ from the owner's are within their limits."""
-        cdef Py_ssize_t i, j
-        cdef Limits limits
-        cdef const Column* column
-        for i in range(self.rules.derivations.shape[0]):
-            j = self.rules.derivations[i].column
-            column, limits = &self.rules.column[j], self.limits(owner, j)
-            if same(row[j], limits.own):
-                continue
-            if column.kind < LEVELS:
-                if row[j] < limits.low or row[j] > limits.high or not isfinite(row[j]):
-                    return False
-            elif row[j] == row[j] and not may_take(<Py_ssize_t> row[j], column, &limits):
-                return False
-        return True
-
-    cdef bint counts(self, const double* row, Py_ssize_t owner) noexcept nogil:
-        """Whether a row changes something, not too much, and has computed cells within their limits."""
-        cdef Py_ssize_t j, changes = 0
-        for j in range(self.columns):
-            if self.counted[j] and not same(row[j], self.factuals[owner, j]):
-                changes += 1
-        return 0 < changes <= self.max_changes[owner] and self.computed_within(row, owner)
-
     cdef bint settle(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
         """Puts a row into final form, with what its rules are about from a guide, if there is one and that helps.
 
         Says whether it is admitted: it keeps the rules, changes something, and not too much.
         """
-        return self.form(row, guide, owner, room) and self.counts(row, owner)
+        return form(self, row, guide, owner, room) and counts(self, row, owner)
 
     cdef bint breaks_law(self, const double* row, Py_ssize_t owner, double* room) noexcept nogil:
         """Whether an admitted row breaks a law, as its owner does."""
@@ -334,7 +236,7 @@ cdef class Settler:
         cdef Py_ssize_t i, k
         with nogil:
             for i in range(cells.shape[0]):
-                self.find_unkept(&cells[i, 0], who[i], space)
+                find_unkept(self, &cells[i, 0], who[i], space)
                 for k in range(self.rules.number):
                     result[i, k] = not space.broken[k]
         return np.asarray(result).view(bool)
@@ -344,3 +246,107 @@ cdef class Settler:
         if owners.shape != (len(rows),) or not ((owners >= 0) & (owners < self.owners)).all():
             raise IndexError(f"{len(rows)} rows need as many owners, from 0 to {self.owners - 1}")
         return owners
+
+
+cdef void form_cells(Settler p, double* row, Py_ssize_t owner, double* stack) noexcept nogil:
+    """Puts every cell on its grid and within its limits, and computes computed columns."""
+    cdef Py_ssize_t j
+    cdef double kept
+    cdef Limits limits
+    for j in range(p.columns):
+        if p.frozen[owner, j]:
+            row[j] = p.start[owner, j]
+            continue
+        limits = p.limits(owner, j)
+        kept = NAN  # what stays as it is may be outside its limits
+        if row[j] != limits.own:
+            kept = kept_cell(row[j], &p.rules.column[j], &p.rules.numbers[0], &limits)
+        row[j] = limits.own if kept != kept or kept == limits.own else kept  # 0 and −0 are equal
+    p.rules.compute(row, &p.factuals[owner, 0], True, stack)
+
+
+cdef bint find_unkept(Settler p, const double* row, Py_ssize_t owner, Room room) noexcept nogil:
+    """The rules that a row breaks, but for laws that a computed column follows up to its rounding, and for those
+    that its owner breaks, too, and not by less; into `room.broken`. Says whether there is any.
+    """
+    cdef bint some = False
+    cdef Py_ssize_t k
+    if not p.rules.find_broken(row, room):
+        return False
+    for k in range(p.rules.number):
+        if room.broken[k]:
+            if p.rules.rules[k].followed or (
+                p.excused[owner, k] and p.rules.no_worse(k, row, &p.factuals[owner, 0], room.stack)
+            ):
+                room.broken[k] = 0
+            else:
+                some = True
+    return some
+
+
+cdef bint take_from_guide(Settler p, double* row, const double* guide, Py_ssize_t owner, Room room) noexcept nogil:
+    """The columns of rules that a row breaks from its guide; says whether that keeps all of them."""
+    cdef Py_ssize_t k, i
+    cdef int attempt
+    for attempt in range(2):  # what is taken over for one rule may break another
+        for k in range(p.rules.number):
+            if room.broken[k]:
+                for i in range(p.rules.rules[k].uses.start, p.rules.rules[k].uses.end):
+                    row[p.rules.lists[i]] = guide[p.rules.lists[i]]
+        form_cells(p, row, owner, room.stack)
+        if not find_unkept(p, row, owner, room):
+            return True
+    return False
+
+
+cdef bint form(Settler p, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
+    """Puts a row into final form; says whether it keeps the rules. A repair that is not whole is not used."""
+    cdef double* tried = room + p.rules.room
+    cdef size_t size = p.columns * sizeof(double)
+    cdef Room space = p.rules.divided(room)
+    cdef int pulls
+    form_cells(p, row, owner, space.stack)
+    if not find_unkept(p, row, owner, space):
+        return True
+    if guide != NULL:
+        memcpy(tried, row, size)
+        if take_from_guide(p, tried, guide, owner, space):
+            memcpy(row, tried, size)
+            return True
+    for pulls in range(1, -1, -1):
+        memcpy(tried, row, size)
+        repair(
+            p.rules, tried, &p.start[owner, 0], &p.frozen[owner, 0], &p.excused[owner, 0], pulls, space
+        )
+        form_cells(p, tried, owner, space.stack)
+        if not find_unkept(p, tried, owner, space):
+            memcpy(row, tried, size)
+            return True
+    return False
+
+
+cdef bint computed_within(Settler p, const double* row, Py_ssize_t owner) noexcept nogil:
+    """Whether computed cells that differ from the owner's are within their limits."""
+    cdef Py_ssize_t i, j
+    cdef Limits limits
+    cdef const Column* column
+    for i in range(p.rules.derivations.shape[0]):
+        j = p.rules.derivations[i].column
+        column, limits = &p.rules.column[j], p.limits(owner, j)
+        if same(row[j], limits.own):
+            continue
+        if column.kind < LEVELS:
+            if row[j] < limits.low or row[j] > limits.high or not isfinite(row[j]):
+                return False
+        elif row[j] == row[j] and not may_take(<Py_ssize_t> row[j], column, &limits):
+            return False
+    return True
+
+
+cdef bint counts(Settler p, const double* row, Py_ssize_t owner) noexcept nogil:
+    """Whether a row changes something, not too much, and has computed cells within their limits."""
+    cdef Py_ssize_t j, changes = 0
+    for j in range(p.columns):
+        if p.counted[j] and not same(row[j], p.factuals[owner, j]):
+            changes += 1
+    return 0 < changes <= p.max_changes[owner] and computed_within(p, row, owner)
