@@ -279,6 +279,17 @@ def test_no_recourse_is_certified_exactly_where_brute_force_finds_none() -> None
     assert Status.FOUND in result.statuses
 
 
+def test_a_program_that_is_narrowed_keeps_its_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the actions of such a program were thinned, and not its conditions: the call of all people was lost."""
+    monkeypatch.setattr(program, "_MOST_LISTED", 20)
+    explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False, samples=60, budget=800).fit(X, Y)
+    result = explainer.explain(MODEL.predict, DENIED, target="yes", errors="raise")
+    answers = result.frame[result.found]
+    assert len(answers) > 6
+    assert ((answers["late"] <= answers["cards"]) | (answers["late"] == -8)).all()
+    assert ((answers["home"] != "owns") | (answers["cards"] >= 2)).all()
+
+
 def test_a_probability_shifts_the_threshold() -> None:
     explainer = ActionableRecourse(Schema(FEATURES), figures=False).fit(X, Y)
     result = explainer.explain(MODEL, DENIED, target="yes", probability=0.8)
