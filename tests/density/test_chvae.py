@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from attain.core.errors import AttainError, DataError
-from attain.datasets import make_blobs, make_moons
+from attain.datasets import make_blobs
 from attain.density import CHVAE, VAE, Codes
 from attain.schema import Feature, Schema
 
@@ -52,23 +52,6 @@ def test_history_has_one_entry_per_epoch_and_units_are_active(blobs: Any) -> Non
     assert len(lengths) == 1
     assert model.active_units.all()
     assert max(model.history["kl_component"]) <= np.log(3) + 1e-4
-
-
-@pytest.mark.slow
-def test_moons_are_recovered() -> None:
-    data = make_moons(3000)
-    model = CHVAE(data.schema, hidden=(32,), components=5, epochs=120, batch_size=64, verbose=False).fit(data.X)
-    draws = model.sample(data.X.iloc[:1], 3000)
-    levels = np.array(data.schema["x2"].levels, float)[draws[:, 1].astype(int)]
-    upper = np.abs(np.hypot(draws[:, 0], levels) - 1) < 0.25
-    lower = np.abs(np.hypot(draws[:, 0] - 1, levels - 0.2) - 1) < 0.25
-    assert (upper | lower).mean() > 0.8, "samples lie on the half circles"
-    assert upper.mean() > 0.3
-    assert lower.mean() > 0.3
-    assert len(np.unique(levels)) == 19
-    codes = model.encode(data.X)
-    rebuilt = model.decode_rows(codes, data.X)
-    assert np.abs(rebuilt[:, 0] - data.X["x1"]).mean() < 0.15
 
 
 MIXED = Schema(

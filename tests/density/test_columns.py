@@ -9,7 +9,6 @@ import pytest
 
 from attain.core.errors import DataError
 from attain.density.columns import Columns
-from attain.density.likelihoods.base import leaves
 from attain.density.mixture import in_single_precision
 from attain.schema import Feature, Schema
 
@@ -111,14 +110,6 @@ def test_a_histogram_has_special_codes_among_its_bins() -> None:
     assert (compact[40:60, place] == 1).all()
     assert np.isnan(compact[60:70, place]).all()
     assert (compact[70:, place] >= 2).all()
-
-
-def test_constants_come_from_the_training_rows_alone() -> None:
-    values = rows()
-    columns = fit(SCHEMA, values[:150])
-    before = leaves(columns)
-    columns.prepare(values * 2)
-    assert all(np.array_equal(a, b) for a, b in zip(before, leaves(columns), strict=True))
 
 
 def test_a_column_never_present_and_a_level_outside_training_do_no_harm() -> None:

@@ -1,7 +1,5 @@
 """Feature tweaking against answers found by hand and by trying every leaf."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -182,15 +180,6 @@ def test_the_target_may_be_any_of_several_classes():
         result = FeatureTweaking(REAL, figures=False).fit(X, y).explain(model, people, target=target)
         assert result.share_found > 0.5
         assert (model.predict(result.frame[result.found]) == target).all()
-
-
-def test_a_fitted_explainer_travels_between_processes_without_the_last_model():
-    X, y = numbers()
-    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    fitted = FeatureTweaking(REAL, figures=False).fit(X, y)
-    expected = fitted.explain(model, X.iloc[:20], target=1).answers
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.explain(model, X.iloc[:20], target=1).answers, expected)
 
 
 def test_other_classifiers_are_refused_in_words():

@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from attain import AttainError, Constraints, Feature, Model, Schema, Status
+from attain import AttainError, Constraints, Feature, Schema
 from attain.datasets import make_blobs
 from attain.density import VAE
 from attain.methods.revise import REVISE, LatentDescent, Loss
@@ -161,17 +161,6 @@ def test_answers_lie_where_people_are(blobs, autoencoder, weight):
     empty_corner = (result.frame["x1"] > 3) & (result.frame["x2"] > BOUNDARY)
     assert not empty_corner.any()
     assert result.figures["outlier"].mean() < 0.05
-
-
-def test_nothing_found_is_a_status_and_never_the_factual(blobs, autoencoder):
-    data, refused = blobs
-    never = Model(lambda frame: np.zeros(len(frame), dtype=int), classes=[0, 1])
-    for budget, status in ((20_000, Status.OUT_OF_REACH), (60, Status.BUDGET_SPENT)):
-        explainer = REVISE(data.schema, autoencoder=autoencoder, budget=budget, iterations=10, figures=False)
-        result = explainer.fit(data.X).explain(never, refused.iloc[:4], target=1)
-        assert set(result.statuses) == {status}
-        assert np.isnan(result.answers).all()
-        assert (result.person_figures["rows_scored"] <= budget).all()
 
 
 def test_a_model_without_a_slope_is_refused_by_the_gradient_alone(blobs, autoencoder):

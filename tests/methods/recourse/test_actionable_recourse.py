@@ -290,17 +290,6 @@ def test_a_program_that_is_narrowed_keeps_its_conditions(monkeypatch: pytest.Mon
     assert ((answers["home"] != "owns") | (answers["cards"] >= 2)).all()
 
 
-def test_a_probability_shifts_the_threshold() -> None:
-    explainer = ActionableRecourse(Schema(FEATURES), figures=False).fit(X, Y)
-    result = explainer.explain(MODEL, DENIED, target="yes", probability=0.8)
-    chances = MODEL.predict_proba(result.frame[result.found].astype(X.dtypes))[:, 1]
-    assert (chances >= 0.8).all()
-    easier = explainer.explain(MODEL, DENIED, target="yes")
-    both = np.intersect1d(result.owners, easier.owners)
-    harder_cost = result.option_figures["cost"][np.isin(result.owners, both)]
-    assert (harder_cost >= easier.option_figures["cost"][np.isin(easier.owners, both)] - 1e-9).all()
-
-
 def test_any_other_classifier_gets_local_models_and_no_certificate() -> None:
     forest = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X.drop(columns="home"), Y)
     schema = Schema(tuple(f for f in FEATURES if f.name != "home"))
