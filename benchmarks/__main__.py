@@ -18,6 +18,7 @@ MODULES = (
     "family",
     "capacity",
     "privacy",
+    "review",
     "promises",
     "recorded_answers",
 )

@@ -1,5 +1,6 @@
 """Levers: known answers for planes and boxes, what a summary asks, and who would lose an answer."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 from attain import Counterfactuals, Feature, GrowingSpheres, Schema
 from attain.core.errors import ConstraintError, DataError
 from attain.metrics import levers
+from attain.results.status import Status
+from attain.results.text import summary_lines
+from attain.scale.answers import Summary
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.integers(0, 10, (200, 3)), columns=["a", "b", "c"])
@@ -109,6 +113,21 @@ def test_what_most_answers_rest_on_is_asked_until_somebody_has_reviewed_it() -> 
     assert asked_in_summary(SCHEMA) == lines
     assert asked_in_summary(SCHEMA.change("a", direction="increase")) == lines, "a direction does not answer it"
     assert asked_in_summary(SCHEMA.change("a", reviewed="Ada, 2026-11-19")) == lines[1:]
+
+
+def test_reports_and_folders_of_answers_ask_the_same(tmp_path: Path) -> None:
+    repeated = pd.concat([PEOPLE.head(1)] * 6, ignore_index=True)
+    result = explained(both, repeated)[1]
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    total = Summary.of(result)
+    total.add(Summary.of(result))
+    assert total.changed == {"a": 12, "b": 12}
+    statuses = {Status[name]: count for name, count in total.status.items()}
+    lines = summary_lines(result, statuses, total.verdict, total.changed, total.unreviewed, total.means)
+    for name in "ab":
+        assert f"6 of 6 answers change {name}: can people change it?" in page
+        assert f"12 of 12 answers change {name}: can people change it?" in lines
 
 
 def test_few_answers_are_no_reason_to_ask() -> None:

@@ -74,7 +74,7 @@ def explain(given: Given) -> int:
         say(f"Written: {', '.join(filter(None, [given.out, given.changes, config]))}")
     elif not interrupted:
         statuses = {Status[name]: count for name, count in summary.status.items()}
-        lines = summary_lines(result, statuses, summary.verdict, summary.unreviewed, summary.means)
+        lines = summary_lines(result, statuses, summary.verdict, summary.changed, summary.unreviewed, summary.means)
         say_summary("\n".join([*lines, *result.notes]))
         say(f"{seconds:.1f} s")
         say(f"Written: {given.out}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from attain.core.errors import DataError, listed
 from attain.core.intervals import MISSING, in_reading_order
 from attain.core.text import ENGLISH, number, plain
 from attain.results.options import WAITING
+from attain.schema import Schema
 from attain.schema.text import described
 from attain.tables import unchanged
 from attain.tables.labels import column_groups
@@ -56,21 +58,33 @@ def lever_rows(result: Counterfactuals, changed: np.ndarray) -> list[dict[str, A
     return [_lever(result, j, changed) for j in _most_changed(changed)]
 
 
-def lever_lines(result: Counterfactuals) -> list[str]:
-    """What a summary says: the features changed most often, and a question about those that carry most answers.
+def lever_counts(result: Counterfactuals) -> dict[str, int]:
+    """How many of the best options change each feature, the most frequent first."""
+    changed, names = changed_by_choice(result), result.table.schema.names
+    return {names[j]: int(changed[:, j].sum()) for j in _most_changed(changed)}
 
-    The question goes away only when a person has reviewed the feature: a direction or a pace does not answer it.
-    """
-    changed, features = changed_by_choice(result), result.table.schema.features
-    people, order = len(changed), _most_changed(changed)
-    counts = {j: f"{int(changed[:, j].sum())} of {people} answers" for j in order}
-    if people < _FEWEST or not order:
+
+def lever_lines(schema: Schema, counts: Mapping[str, int], people: int) -> list[str]:
+    """What a summary says: the features changed most often, and a question about those that carry most answers."""
+    if people < _FEWEST or not counts:
         return []
-    shown = [f"{plain(features[j].title)} ({counts[j]})" for j in order[:_SHOWN]]
-    asked = [j for j in order if 2 * changed[:, j].sum() > people and not features[j].reviewed]
-    lines = [f"{counts[j]} change {plain(features[j].title)}: can people change it?" for j in asked]
+    order = sorted(counts, key=lambda name: -counts[name])[:_SHOWN]
+    shown = [f"{plain(schema[name].title)} ({counts[name]} of {people} answers)" for name in order]
+    lines = lever_questions(schema, counts, people)
     hint = "`attain review` asks, and writes the decision into the schema."
     return [f"  changed most often: {', '.join(shown)}", *lines, *([hint] if lines else [])]
+
+
+def lever_questions(schema: Schema, counts: Mapping[str, int], people: int) -> list[str]:
+    """A question about each feature that more than half of so many answers change.
+
+    It goes away only when a person has reviewed the feature: a direction or a pace does not answer it.
+    """
+    asked = [name for name, count in counts.items() if 2 * count > people >= _FEWEST and not schema[name].reviewed]
+    return [
+        f"{counts[name]} of {people} answers change {plain(schema[name].title)}: can people change it?"
+        for name in asked
+    ]
 
 
 def _most_changed(changed: np.ndarray) -> list[int]:

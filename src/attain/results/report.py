@@ -20,7 +20,7 @@ from attain.core.intervals import mean_intervals, share_interval
 from attain.core.page import Cell, write_page
 from attain.core.text import ENGLISH, number, plain
 from attain.results.exports import flattened
-from attain.results.levers import changed_columns, lever_rows, time_waited
+from attain.results.levers import changed_columns, lever_counts, lever_questions, lever_rows, time_waited
 from attain.results.options import WAITING
 from attain.results.plots import Plots
 from attain.results.report_people import counted_outcomes, explorer, outcome_words
@@ -54,6 +54,7 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
         **_overview(result),
         measures=_measures(result),
         changes=_changes(result),
+        asked=lever_questions(result.table.schema, lever_counts(result), int(result.found.sum())),
         waiting=bool(result.months.any()),
         clocks=[plain(result.table.schema.features[j].title) for j in result.table.schema.clocks],
         picture_of_changes=_picture(result),

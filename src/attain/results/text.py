@@ -14,7 +14,7 @@ import numpy as np
 from attain.core.drawing import detached, written
 from attain.core.errors import MissingExtraError
 from attain.core.text import NONE, folded, number, plain, points, table, wrapped
-from attain.results.levers import lever_lines
+from attain.results.levers import lever_counts, lever_lines
 from attain.results.options import Change
 from attain.results.plots import Plots
 from attain.results.sentences import arrow, for_typical, how_long, leeway, not_reviewed, option_facts
@@ -67,14 +67,16 @@ def further_options(result: Counterfactuals, place: str) -> list[str]:
 def summary(result: Counterfactuals) -> str:
     """How many have an answer, why the others have none, and the means of the figures, in a few lines."""
     counts = Counter(str(kind) for kind in result.best_verdicts if kind)
-    lines = summary_lines(result, Counter(result.statuses), counts, result.unreviewed, _means(result))
-    return "\n".join([*lines, *lever_lines(result), *result.notes])
+    changed, unreviewed = lever_counts(result), result.unreviewed
+    lines = summary_lines(result, Counter(result.statuses), counts, changed, unreviewed, _means(result))
+    return "\n".join([*lines, *result.notes])
 
 
 def summary_lines(
     request: Counterfactuals,
     statuses: Mapping[Status, int],
     verdicts: Mapping[str, int],
+    changed: Mapping[str, int],
     unreviewed: Mapping[str, int],
     means: Mapping[str, float],
 ) -> list[str]:
@@ -99,7 +101,7 @@ def summary_lines(
     for key, (label, factor, unit) in MEANS.items():
         if not np.isnan(means.get(key, np.nan)):
             lines.append(f"  {label}: {number(round(factor * means[key], 1))}{unit}")
-    return lines
+    return [*lines, *lever_lines(request.table.schema, changed, statuses.get(Status.FOUND, 0))]
 
 
 def _means(result: Counterfactuals) -> dict[str, float]:

@@ -29,6 +29,7 @@ from attain.core.files import as_kind, locked, make_folder, parse_json, read_tex
 from attain.core.progress import track
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import flattened
+from attain.results.levers import lever_counts
 from attain.results.status import Status
 from attain.results.text import MEANS
 from attain.schema import Schema
@@ -68,8 +69,8 @@ class Summary:
         How many there are.
     status
         How many searches ended with each status.
-    verdict, unreviewed
-        How many of the best options have each verdict, and change each feature that nobody has reviewed.
+    verdict, changed, unreviewed
+        How many of the best options have each verdict, and change each feature, and each that nobody has reviewed.
     sums
         For some figures of the best options, their sum and the number of options that have one.
     """
@@ -78,6 +79,7 @@ class Summary:
     options: Count = 0
     status: dict[str, Count] = field(default_factory=dict)
     verdict: dict[str, Count] = field(default_factory=dict)
+    changed: dict[str, Count] = field(default_factory=dict)
     unreviewed: dict[str, Count] = field(default_factory=dict)
     sums: dict[str, tuple[float, Count]] = field(default_factory=dict)
 
@@ -87,12 +89,13 @@ class Summary:
         statuses, verdicts = Counter(map(str, result.statuses)), Counter(map(str, filter(None, result.best_verdicts)))
         figures = {name: values[~np.isnan(values)] for name in MEANS if (values := result.of_best(name)).size}
         sums = {name: (float(values.sum()), int(values.size)) for name, values in figures.items() if values.size}
-        return cls(len(result), len(result.owners), dict(statuses), dict(verdicts), dict(result.unreviewed), sums)
+        counts = dict(statuses), dict(verdicts), lever_counts(result), dict(result.unreviewed)
+        return cls(len(result), len(result.owners), *counts, sums)
 
     def add(self, other: Summary) -> None:
         """Adds the summary of other people."""
         self.people, self.options = self.people + other.people, self.options + other.options
-        for name in ("status", "verdict", "unreviewed"):
+        for name in ("status", "verdict", "changed", "unreviewed"):
             total = Counter(getattr(self, name)) + Counter(getattr(other, name))
             setattr(self, name, dict(sorted(total.items())))
         for name, (added, number) in other.sums.items():
