@@ -383,13 +383,6 @@ def test_a_key_is_read_from_a_file_or_the_environment(tmp_path: Path, monkeypatc
         audit.new_key(tmp_path / "key")
 
 
-def test_lines_are_read_one_by_one_without_those_that_were_altered(tmp_path: Path) -> None:
-    log = written(tmp_path)
-    first, second, third = lines(log)
-    log.path.write_bytes(first + second.replace(b"DESIRED", b"DESERED") + third)
-    assert [line["number"] for line in audit.read_lines(log.path)] == [1, 3]
-
-
 # explanations made again
 
 GERMAN = load_german()

@@ -53,12 +53,6 @@ class LevelOf(Answer):
     labels: Translated
 
 
-class SpecialCode(Answer):
-    code: float
-    meaning: str
-    meanings: Translated
-
-
 class FeatureOf(Answer):
     name: str
     label: str
@@ -74,7 +68,7 @@ class FeatureOf(Answer):
     step: float | None
     immutable: bool
     direction: str = Field(description="any, increase or decrease.")
-    special: list[SpecialCode] = Field(description="Codes that stand for a state rather than a number.")
+    special: list[LevelOf] = Field(description="Codes that stand for a state rather than a number.")
     missing: bool = Field(description="Whether some training rows have no value.")
     computed: bool = Field(description="Whether it is computed from other features.")
     help: str | None
@@ -312,10 +306,6 @@ class ReviewAnswer(Answer):
     decisions: list[DecisionOf]
     levers: list[LeverOf]
     to_do: tuple[str, ...] = Field(description="What must be done to the table, in sentences.")
-
-
-class JobStarted(Answer):
-    id: str
 
 
 class JobAnswer(Answer):

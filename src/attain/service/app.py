@@ -157,7 +157,7 @@ def _cell(feature: dict[str, Any]) -> dict[str, Any]:
         return {"enum": [*(level["value"] for level in feature["levels"]), None], "description": about}
     limits = zip(("minimum", "maximum"), feature["bounds"], strict=True)
     number = {"type": "number", **{name: value for name, value in limits if value is not None}}
-    codes = [code["code"] for code in feature["special"]]
+    codes = [code["value"] for code in feature["special"]]
     return {"anyOf": [number, *([{"enum": codes}] if codes else []), {"type": "null"}], "description": about}
 
 
@@ -303,7 +303,7 @@ def _add_jobs(router: APIRouter, service: Service, slow: Pool, jobs: Jobs) -> No
     body = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
     limits = service.limits
 
-    @router.post("/jobs", status_code=202, openapi_extra=body, response_model=answers.JobStarted)
+    @router.post("/jobs", status_code=202, openapi_extra=body, response_model=answers.JobAnswer)
     async def start(
         request: Request,
         format: Format,
@@ -325,7 +325,7 @@ def _add_jobs(router: APIRouter, service: Service, slow: Pool, jobs: Jobs) -> No
             jobs.forget(job)
             os.unlink(path)
             raise
-        return Response(json_bytes({"id": job.id}), 202, media_type="application/json")
+        return _json(job, answers.JobAnswer, 202)
 
     @router.get("/jobs/{name}", response_model=answers.JobAnswer)
     async def look(name: Name) -> Response:
@@ -373,12 +373,12 @@ def _json_of(answer: Any, model: type[BaseModel] | None) -> bytes:
     return json_bytes(answer if model is None else model.model_validate(answer))
 
 
-def _json(answer: Any, model: type[BaseModel] | None = None) -> Response:
-    return _sent(_json_of(answer, model))
+def _json(answer: Any, model: type[BaseModel] | None = None, status: int = 200) -> Response:
+    return _sent(_json_of(answer, model), status)
 
 
-def _sent(body: bytes) -> Response:
-    return Response(body, media_type="application/json")
+def _sent(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="application/json")
 
 
 def _file(kind: str, description: str) -> dict[int | str, dict[str, Any]]:

@@ -80,10 +80,7 @@ class Wording:
             "step": feature.step,
             "immutable": feature.immutable,
             "direction": feature.direction,
-            "special": [
-                {"code": code, "meaning": meaning, "meanings": _named(code, meaning, levels)["labels"]}
-                for code, meaning in feature.special.items()
-            ],
+            "special": [_named(code, meaning, levels) for code, meaning in feature.special.items()],
             "missing": bool(np.isnan(cells).any()),
             "computed": feature.computed is not None,
             "help": feature.description,

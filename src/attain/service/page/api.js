@@ -1,6 +1,6 @@
 /* Calls of the service. An answer that is not wanted any more is given up, and a refusal is an error with a sentence. */
 
-export class Refusal extends Error {
+class Refusal extends Error {
   constructor(status, { message = "", messages = {}, field = null } = {}) {
     super(message);
     Object.assign(this, { status, messages, field });

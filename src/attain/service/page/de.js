@@ -40,7 +40,7 @@ export default {
   letterIn: (language) => ({ en: "Brief (Englisch)", de: "Brief (Deutsch)" })[language] ?? `Brief (${language})`,
   report: "Bericht", print: "Drucken", downloaded: (name) => `${name} wurde heruntergeladen`,
   keep: "Merken", keptNow: "Gemerkt. Steht unter „Gemerkt“, bis diese Seite geschlossen wird.", tryIt: "Probieren", option: (n) => `Möglichkeit ${n}`, remove: "Entfernen",
-  purpose_smallest: "kleinste Änderung", purpose_typical: "typischer",
+  noAdvice: "Das ist kein Rat: Niemand mit dieser Entscheidung ist so.", purpose_smallest: "kleinste Änderung", purpose_typical: "typischer",
   isSmallest: "Das ist die kleinste Änderung, die genügt.",
   buysLikeness: (n) => `Dafür sind es ${n} Plätze mehr als bei der kleinsten Änderung; die neuen Angaben gleichen eher denen von Personen mit dieser Entscheidung.`,
   buysVerdict: (n, word, other) => `Dafür sind es ${n} Plätze mehr als bei der kleinsten Änderung; die neuen Angaben: ${word} statt ${other}.`,

@@ -40,7 +40,7 @@ export default {
   letterIn: (language) => ({ en: "Letter (English)", de: "Letter (German)" })[language] ?? `Letter (${language})`,
   report: "Report", print: "Print", downloaded: (name) => `${name} was downloaded`,
   keep: "Keep", keptNow: "Kept. It is under “Kept” until this page is closed.", tryIt: "Try", option: (n) => `Option ${n}`, remove: "Remove",
-  purpose_smallest: "smallest change", purpose_typical: "more typical",
+  noAdvice: "This is no advice: nobody with this decision is like that.", purpose_smallest: "smallest change", purpose_typical: "more typical",
   isSmallest: "This is the smallest change that is enough.",
   buysLikeness: (n) => `It asks for ${n} places more than the smallest change, so that the record is more like those of people with this decision.`,
   buysVerdict: (n, word, other) => `It asks for ${n} places more than the smallest change, so that the record is ${word} instead of ${other}.`,

@@ -65,8 +65,8 @@ export function bare(value, feature) {
     if (typeof value === "boolean" && !level?.labels?.[language]) return t(value ? "yes" : "no");
     return level ? String(own(level, "label")) : String(value);
   }
-  const special = feature.special?.find((one) => one.code === value);
-  if (special) return String(own(special, "meaning"));
+  const special = feature.special?.find((one) => one.value === value);
+  if (special) return String(own(special, "label"));
   return typeof value === "number" ? number(value, step(feature), Boolean(unit(feature))) : String(value);
 }
 
@@ -82,7 +82,7 @@ export function shown(value, feature) {
   return `${text}${language === "en" && unit(feature) === "%" ? "" : " "}${unit(feature)}`;
 }
 
-export const isSpecial = (value, feature) => Boolean(feature.special?.some((one) => one.code === value));
+export const isSpecial = (value, feature) => Boolean(feature.special?.some((one) => one.value === value));
 export const step = (feature) => feature.step ?? (feature.kind === "count" ? 1 : null);
 
 /** A range of values in words: from 4 to 15 months, up to 15 months, from 4 months. */

@@ -6,6 +6,9 @@ import { touched } from "./controls.js";
 import { badge, dots, likeness, rail } from "./parts.js";
 import { sentence } from "./toast.js";
 
+/** What options are like that flip the decision, and yet are no advice. */
+const NOT_ADVISED = ["unlike anybody", "contradicts itself"];
+
 export function options(state) {
   const { answer, failed, decided } = state;
   if (failed) return h("div.empty", {}, h("h2", {}, t("noOptions")), h("p", { role: "alert" }, sentence(failed)));
@@ -101,6 +104,7 @@ export function card(state, option, i, { compact = false } = {}) {
     h(
       "footer",
       {},
+      NOT_ADVISED.includes(option.verdict) ? h("p.error", {}, t("noAdvice")) : null,
       option.contradiction ? h("p.error", {}, data(said(option, "contradiction"))) : null,
       h("p.words", {}, data(inWords(state, option, changes))),
       h("p.measures", {}, option.score !== null && option.score !== undefined && Math.abs(option.score) <= 1 ? h("span", {}, t("scoreThen", points(option.score))) : null, h("span", {}, t("effort", whole(option.total_shift)))),
@@ -204,7 +208,7 @@ function place(feature, value) {
 }
 
 /** What to change as one sentence, which can be read out to the person. */
-export function inWords(state, option, changes) {
+function inWords(state, option, changes) {
   const texts = chosen(changes).map((change) => {
     const feature = change.about;
     const [from, to] = [bare(change.current, feature), shown(change.suggested, feature)];

@@ -80,14 +80,14 @@ export function limits(feature, ...values) {
 }
 
 /** The step of a slider, fine enough for its range. */
-export function fineness(feature, low, high) {
+function fineness(feature, low, high) {
   const own = step(feature);
   if (own) return own;
   return 10 ** Math.floor(Math.log10((high - low) / 200 || 1));
 }
 
 /** How many real people have which value, from their quantiles: heights of so many bars, the tallest 1. */
-export function heights(feature, low, high, bars) {
+function heights(feature, low, high, bars) {
   const seen = feature.quantiles;
   if (!seen || high <= low) return null;
   const counts = new Array(bars).fill(0);
@@ -106,7 +106,7 @@ export function heights(feature, low, high, bars) {
 }
 
 /** The bars as a picture; those of values that would be accepted are coloured once `verdicts` are set. */
-export function histogram(feature, low, high, own) {
+function histogram(feature, low, high, own) {
   const bars = 48;
   const found = heights(feature, low, high, bars);
   const picture = s("svg.histogram", { viewBox: `0 0 ${bars} 10`, preserveAspectRatio: "none", "aria-hidden": "true" });
@@ -154,7 +154,7 @@ function numberField(feature, value, onchange, id, slider, own) {
   const fine = fineness(feature, low, high);
   const help = describedBy(feature, id);
   const states = [
-    ...(feature.special ?? []).map((one) => [one.code, bare(one.code, feature)]),
+    ...(feature.special ?? []).map((one) => [one.value, bare(one.value, feature)]),
     ...(feature.missing ? [[null, t("unknown")]] : []),
   ];
   let held = value;
