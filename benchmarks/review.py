@@ -44,8 +44,8 @@ TABLES = {
 }
 REVIEWERS: Mapping[str, Mapping[str, str]] = {
     "German": {
-        "c": "duration|credit_amount|checking_account|other_debtors|property|other_plans|housing|telephone",
-        "u": "savings|employment_since",
+        "c": "duration|credit_amount|other_debtors|property|other_plans|housing|telephone",
+        "u": "checking_account|savings|employment_since",
         "p": "credit_history|existing_credits|residence_since",
         "n": "purpose|personal_status_sex|job|dependants|foreign_worker|instalment_rate",
         "y": "age",
@@ -57,17 +57,16 @@ REVIEWERS: Mapping[str, Mapping[str, str]] = {
         "n": "ExternalRiskEstimate",
     },
     "GMSC": {
-        "d": "RevolvingUtilizationOfUnsecuredLines|DebtRatio",
-        "u": "MonthlyIncome",
-        "c": "NumberOfOpenCreditLinesAndLoans|NumberRealEstateLoansOrLines",
+        "d": "RevolvingUtilizationOfUnsecuredLines|DebtRatio|NumberOfOpenCreditLinesAndLoans|NumberReal.*",
+        "r": "MonthlyIncome",
         "p": "NumberOfTime.*",
         "n": "NumberOfDependents",
         "y": "age",
     },
     "Adult": {
-        "c": "workclass|occupation|hours-per-week|capital-.*",
-        "u": "education",
-        "n": "marital-status|relationship|race|sex|native-country",
+        "c": "workclass|occupation|hours-per-week",
+        "p": "capital-.*",
+        "n": "education|marital-status|relationship|race|sex|native-country",
         "y": "age",
     },
     "COMPAS": {"p": "juv_.*|priors_count|c_charge_degree|length_of_stay", "n": "sex|race", "y": "age"},
@@ -99,6 +98,9 @@ def answer(table: str, asked: Asked, review: Review) -> None:
     if asked.question.topic == "time":
         review.decide(asked.question.id, "m", "a reviewer", months=MONTHS)
         return
+    if asked.question.topic == "order" and "y" in asked.question.keys:
+        review.decide(asked.question.id, "y", "a reviewer")
+        return
     question, key = asked.question, HOLDS.get(asked.question.topic, "k")
     wanted = {part.columns[0]: decision(table, part.columns[0], part.keys) for part in question.parts or (question,)}
     columns = list(question.columns)
@@ -107,7 +109,7 @@ def answer(table: str, asked: Asked, review: Review) -> None:
         columns = [name for name in columns if wanted[name] in (HELD if key in HELD else key)]
     elif "n" in question.keys and all(decision(table, name, ("n", "p")) in HELD for name in columns):
         key = "n"
-    review.decide(question.id, key, "a reviewer", columns=columns)
+    review.decide(question.id, key, "a reviewer", columns=columns, months=MONTHS if key == "r" else None)
 
 
 def begun(data: Dataset, linear: bool) -> Review:

@@ -31,7 +31,7 @@ BUDGETS = {
     "": 67,
     "core": 1_636,
     "engine": 2_587,
-    "schema": 3_555,
+    "schema": 3_558,
     "tables": 1_328,
     "models": 2_385,
     "population": 1_031,

@@ -147,7 +147,7 @@ def test_columns_that_few_answers_hang_on_are_asked_about_together_and_one_may_b
     started = Review(GrowingSpheres(Schema.infer(X, laws=False)), any_visit, people, target=1, train=X)
     (asked,) = started.questions()
     assert set(asked.question.columns) == set(X)
-    assert asked.question.keys == ("n", "c", "u", "d", "p", "y", "t", "e")
+    assert asked.question.keys == ("n", "c", "u", "d", "p", "y", "r", "t", "e")
     assert asked.answers == 6
     started.decide(asked.question.id, "e", "Ada", columns=["income"])
     first, rest = started.questions()

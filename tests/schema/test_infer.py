@@ -30,6 +30,7 @@ MANY = RANDOM.integers(0, 60, 500)
         pytest.param(MANY * 100, Feature("x", "positive", step=100), id="hundreds"),
         pytest.param([-3, 4, 5], Feature("x", "real", step=1), id="negative integers"),
         pytest.param([0.25, 0.5, 1.0], Feature("x", "interval", bounds=(0, 1)), id="shares"),
+        pytest.param([0.25, 0.5, 0.75], Feature("x", "positive"), id="fractions that may exceed 1"),
         pytest.param([0.5, 7.25, 31], Feature("x", "positive"), id="fractions from 0 upward"),
         pytest.param(np.arange(500) / 10, Feature("x", "positive", step=0.1), id="one decimal"),
         pytest.param([-0.5, 0.25], Feature("x", "real"), id="negative fractions"),

@@ -38,7 +38,7 @@ def test_a_scripted_reviewer_decides_as_in_python(tmp_path: Path) -> None:
         assert state["questions"][0]["question"]["id"] == asked.question.id
         assert (state["questions"][0]["answers"], state["questions"][0]["example"]) == (asked.answers, asked.example)
         for choice in state["questions"][0]["question"]["choices"]:
-            if choice["key"] not in "em":
+            if choice["key"] not in "emr":
                 own.outlook(asked.question.id, choice["key"], columns=choice["columns"])  # is not refused
         assert state["unreviewed"] == own.share_unreviewed > 0
         own.decide(asked.question.id, key, "Ada", columns=columns)

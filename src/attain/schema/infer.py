@@ -31,6 +31,8 @@ _NAMES = 30
 """A column of strings that all differ, over more rows than this, identifies rows."""
 _LARGE = 1000
 """Non-negative integers up to this are counts, larger ones positive numbers."""
+_SHARE = 0.99
+"""Fractions from 0 to at least this and at most 1 are shares, which no row of later on exceeds."""
 _PERCENT = re.compile(r"percent|pct|%", re.IGNORECASE)
 _DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d.*)?\s*$")
 _SENTINELS = np.array([-7, -8, -9, -77, -88, -99, -777, -888, -999, -7777, -8888, -9999], dtype=np.float64)
@@ -47,8 +49,8 @@ def infer(
     """The schema that a frame seems to have.
 
     Booleans, strings and the integers 0 and 1 become categorical; a few consecutive integers ≥ 1 ordinal; integers ≥ 0
-    counts, or positive if they are large; fractions from 0 to 1, and columns named percent, intervals; codes such as −9
-    among numbers ≥ 0 special. `kinds` overrides the guess for single columns. `laws` looks for laws of the frame
+    counts, or positive if they are large; fractions from 0 up to 1, and columns named percent, intervals; codes such as
+    −9 among numbers ≥ 0 special. `kinds` overrides the guess for single columns. `laws` looks for laws of the frame
     (`attain.laws`), which the schema then holds.
     """
     native, library, columns = open_frame(frame, "frame")
@@ -213,6 +215,6 @@ def _number_kind(distinct: np.ndarray, name: str) -> Kind:
         if low >= 1 and len(distinct) <= _FEW and high - low + 1 == len(distinct):
             return "ordinal"
         return "count" if high < _LARGE else "positive"
-    if low >= 0 and (high <= 1 or (high <= 100 and _PERCENT.search(name))):
+    if low >= 0 and (_SHARE <= high <= 1 or (high <= 100 and _PERCENT.search(name))):
         return "interval"
     return "positive" if low >= 0 else "real"

@@ -278,11 +278,13 @@ class _Questioner:
         choices.sort(key=lambda choice: choice[0] != first)
         question = _question(name, "change", evidence, *choices)
         pace = usual_change(known, feature.step) if feature.numeric and len(known) else 1.0
-        months = Choice(
-            "m", "it takes … months" + " for a usual change" * feature.ordered, {name: {"pace": pace}}, asks="months"
-        )
+        takes = "it takes … months for a usual change" if feature.ordered else "it takes … months"
+        timed = [Choice("m", takes, {name: {"pace": pace}}, asks="months")]
+        if feature.ordered:
+            rises = {name: {"pace": pace, "direction": "increase"}}
+            timed.append(Choice("r", "only up, and it takes … months for a usual change", rises, asks="months"))
         gone = Choice("o", "this column tells the outcome", drop=(name,))
-        return replace(question, choices=(*question.choices, months, gone))
+        return replace(question, choices=(*question.choices, *timed, gone))
 
 
 def _question(name: str, topic: Topic, evidence: str, *choices: _Answer) -> Question:
