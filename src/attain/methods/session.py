@@ -165,11 +165,10 @@ class Session:
         explainer = self.explainer
         if not explainer.has_rows_:
             raise AttainError("this explainer was saved without its training rows, so it has no reference")
-        met, labels = self.met, explainer.labels_
 
         def build() -> Reference:
-            desired = None if labels is None else desired_labels(labels, self.target)
-            space = explainer.space_
+            desired = None if explainer.labels_ is None else desired_labels(explainer.labels_, self.target)
+            space, met = explainer.space_, self.met
             return Reference.build(explainer.schema_, self.training, desired_labels=desired, met=met, space=space)
 
         reference: Reference = self.kept("reference", build)
