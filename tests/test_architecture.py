@@ -37,7 +37,7 @@ BUDGETS = {
     "population": 1_031,
     "density": 2_107,
     "results": 2_125,
-    "methods": 6_242,
+    "methods": 6_241,
     "metrics": 1_612,
     "letters": 889,
     "audit": 396,
