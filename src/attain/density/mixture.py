@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
@@ -111,15 +112,11 @@ class Mixture(eqx.Module):
 
     def terms(self, rows: jax.Array, key: jax.Array, temperature: jax.Array) -> Terms:
         """The parts of the bound for training rows, by this model's estimator."""
-        posterior = self.posterior(rows)
         noise_key, gumbel_key = jax.random.split(key)
         noise = jax.random.normal(noise_key, (rows.shape[0], self.sizes.latent_dim), jnp.float32)
-
-        def log_likelihood(codes: jax.Array, component: jax.Array) -> jax.Array:
-            return self.log_likelihood(rows, codes, component)
-
         if self.estimator == "exact" or self.sizes.components == 1:
-            return exact_terms(posterior, self.prior_mean, log_likelihood, noise)
+            return self.bound(rows, noise)
+        posterior, log_likelihood = self.posterior(rows), partial(self.log_likelihood, rows)
         gumbel = jax.random.gumbel(gumbel_key, posterior.log_share.shape, jnp.float32)
         return relaxed_terms(posterior, self.prior_mean, log_likelihood, noise, gumbel, temperature)
 
@@ -133,11 +130,7 @@ class Mixture(eqx.Module):
 
     def bound(self, rows: jax.Array, noise: jax.Array) -> Terms:
         """The parts of the bound with c summed over, for given noise (n, k)."""
-
-        def log_likelihood(codes: jax.Array, component: jax.Array) -> jax.Array:
-            return self.log_likelihood(rows, codes, component)
-
-        return exact_terms(self.posterior(rows), self.prior_mean, log_likelihood, noise)
+        return exact_terms(self.posterior(rows), self.prior_mean, partial(self.log_likelihood, rows), noise)
 
     def with_weights(self, weights: Weights) -> Self:
         """The same model with other weights."""

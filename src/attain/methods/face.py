@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 from scipy.special import logsumexp
 
+from attain.core.arrays import rank_within
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer, integer, number
@@ -178,46 +179,36 @@ class FACE(Explainer):
         region = Region.of(result.table, Constraints.of(constraints), self.observed_)
         places = np.searchsorted(self.rows_, result.option_figures["endpoint"], sorter=np.argsort(self.rows_))
         vertices = np.argsort(self.rows_)[np.minimum(places, len(self.rows_) - 1)]
-        steps: list[tuple[int, int, int, np.ndarray]] = []
+        rank = rank_within(result.owners) + 1
+        steps: list[tuple[int, int, int]] = []
+        records: list[np.ndarray] = []
         owners = np.unique(result.owners)
         size = self._batch_size(1, None)
         for start in range(0, len(owners), size):
             batch = owners[start : start + size]
             lengths, before = self._routes(region.subset(batch))
             for option in np.flatnonzero(np.isin(result.owners, batch)):
-                place = int(np.searchsorted(batch, result.owners[option]))
+                owner = int(result.owners[option])
+                place = int(np.searchsorted(batch, owner))
                 if not abs(lengths[place, vertices[option]] - result.option_figures["path_length"][option]) < 1e-5:
                     raise AttainError(
                         "the path of result was not found again: it was made by another explainer or with other "
                         "constraints; pass the same constraints"
                     )
-                steps += self._steps(result, int(option), before[place], int(vertices[option]))
-        return self._listed(result, steps)
-
-    def _steps(
-        self, result: Counterfactuals, option: int, before: np.ndarray, vertex: int
-    ) -> list[tuple[int, int, int, np.ndarray]]:
-        """(owner, option, step, record) from the row explained to the answer."""
-        on_the_way: list[np.ndarray] = []
-        vertex = int(before[vertex])
-        while vertex >= 0:
-            on_the_way.insert(0, self.graph_.values[vertex])
-            vertex = int(before[vertex])
-        owner = int(result.owners[option])
-        rank = int((result.owners[:option] == owner).sum()) + 1
-        records = [result.table.values[owner], *on_the_way, result.rows[option]]
-        return [(owner, rank, step, record) for step, record in enumerate(records)]
-
-    def _listed(self, result: Counterfactuals, steps: list[tuple[int, int, int, np.ndarray]]) -> Frame:
+                way = [result.rows[option], *self._way_back(before[place], int(vertices[option]))]
+                way = [result.table.values[owner], *way[::-1]]
+                steps += [(owner, int(rank[option]), step) for step in range(len(way))]
+                records += way
         table = result.table
-        owners = np.array([owner for owner, *_ in steps], dtype=np.intp)
-        records = np.array([record for *_, record in steps]).reshape(len(steps), len(table.schema))
-        leading = {
-            "person": [table.labels[owner] for owner in owners],
-            "option": [rank for _, rank, *_ in steps],
-            "step": [step for _, _, step, _ in steps],
-        }
-        return table.layout.library.with_leading(table.take(owners, records), leading)
+        whose, options, numbers = (list(part) for part in zip(*steps, strict=True)) if steps else ([], [], [])
+        leading = {"person": [table.labels[owner] for owner in whose], "option": options, "step": numbers}
+        rows = np.array(records).reshape(len(steps), len(table.schema))
+        return table.layout.library.with_leading(table.take(np.array(whose, dtype=np.intp), rows), leading)
+
+    def _way_back(self, before: np.ndarray, vertex: int) -> Iterator[np.ndarray]:
+        """The records from the vertex before this one to the first after the row explained."""
+        while (vertex := int(before[vertex])) >= 0:
+            yield self.graph_.values[vertex]
 
 
 class FlatSpace:

@@ -279,9 +279,8 @@ class MixedPolytope:
         self._region, self._i, self._score, self._spread = region, i, score, spread
         self._signatures, self._options = signatures, options
         self._slopes = self._slopes_with_derived()
-        self._cost: list[float] = []
-        self._high: list[float] = []
-        self._whole: list[bool] = []
+        self._variables: list[tuple[float, float, bool]] = []
+        """The cost of each variable, its largest value, and whether it is an integer."""
         self._conditions: list[tuple[Terms, float, float]] = []
         self._gain: Terms = {}
         self._features = {int(j): self._feature(int(j)) for j in region.schema.free_columns if not region.frozen[i, j]}
@@ -298,10 +297,8 @@ class MixedPolytope:
         return is_linear(rule, self._region.schema) and not columns & self._region.following
 
     def _variable(self, cost: float, high: float, whole: bool) -> int:
-        self._cost.append(cost)
-        self._high.append(high)
-        self._whole.append(whole)
-        return len(self._cost) - 1
+        self._variables.append((cost, high, whole))
+        return len(self._variables) - 1
 
     def _feature(self, j: int) -> _Feature:
         region, i = self._region, self._i
@@ -413,20 +410,16 @@ class MixedPolytope:
 
     def forbid_together(self, columns: list[int], row: np.ndarray) -> None:
         """A cut: these columns may not be in the states they have in a rejected row all at once."""
-        states = [self._features[j].states[self.state(j, row)] for j in columns if j in self._features]
+        states = [self.variable(j, row) for j in columns if j in self._features]
         self._conditions.append((dict.fromkeys(states, 1.0), -math.inf, len(states) - 1.0))
-
-    def state(self, j: int, row: np.ndarray) -> State:
-        """The state that column j has in a row."""
-        own, cell = self._region.start[self._i, j], float(row[j])
-        if cell == own or (math.isnan(cell) and math.isnan(own)):
-            return OWN
-        description = self._region.schema.features[j]
-        return VALUE if description.numeric and cell not in description.special else cell
 
     def variable(self, j: int, row: np.ndarray) -> int:
         """The variable of the state that column j has in a row."""
-        return self._features[j].states[self.state(j, row)]
+        own, cell = self._region.start[self._i, j], float(row[j])
+        states, description = self._features[j].states, self._region.schema.features[j]
+        if cell == own or (math.isnan(cell) and math.isnan(own)):
+            return states[OWN]
+        return states[VALUE if description.numeric and cell not in description.special else cell]
 
     def solve(self, need: float, restricted: frozenset[int], seconds: float) -> tuple[np.ndarray, Solution] | None:
         """The nearest record that gains `need` with these variables at 0, and the solution; None for none.
@@ -436,16 +429,11 @@ class MixedPolytope:
         rows = [(self._gain, need, math.inf), *self._conditions]
         entries = [(r, variable, value) for r, (terms, _, _) in enumerate(rows) for variable, value in terms.items()]
         places, variables, coefficients = (np.array(part) for part in zip(*entries, strict=True))
-        matrix = csr_array((coefficients, (places, variables)), shape=(len(rows), len(self._cost)))
-        high = np.array(self._high)
+        matrix = csr_array((coefficients, (places, variables)), shape=(len(rows), len(self._variables)))
+        conditions = [LinearConstraint(matrix, [low for _, low, _ in rows], [top for _, _, top in rows])]
+        cost, high, whole = (np.array(part) for part in zip(*self._variables, strict=True))
         high[list(restricted)] = 0.0
-        solution = solve(
-            np.array(self._cost),
-            [LinearConstraint(matrix, [low for _, low, _ in rows], [top for _, _, top in rows])],
-            upper=high,
-            integral=np.array(self._whole),
-            seconds=seconds,
-        )
+        solution = solve(cost, conditions, upper=high, integral=whole, seconds=seconds)
         return None if solution.x is None else (self._row(solution.x), solution)
 
     def _row(self, solution: np.ndarray) -> np.ndarray:
