@@ -13,7 +13,7 @@ from attain import Counterfactuals, Feature, Schema
 from attain.audit import AuditLog, read_lines
 from attain.core.errors import AttainError
 from attain.results.details import Related
-from attain.results.exports import made
+from attain.results.exports import table_frame
 from attain.results.status import Verdict
 from tests.results import test_counterfactuals as world
 from tests.results.handmade import result_of
@@ -82,7 +82,7 @@ def test_features_that_nobody_has_reviewed_are_named(tmp_path: Path) -> None:
     assert known.describe(0).count("Not reviewed") == 1
     assert "not reviewed, with how many answers change it: PAY_2 (1), limit (1)" in str(known)
     assert "`attain review`" in " ".join(str(known).split())
-    assert made(known, "answers")["unreviewed"].fillna("").tolist() == ["PAY_2, limit", ""]
+    assert table_frame(known, "answers")["unreviewed"].fillna("").tolist() == ["PAY_2, limit", ""]
     reviewed = dict(zip(known.changes["feature"], known.changes["reviewed"], strict=True))
     assert reviewed == {"income": True, "PAY_2": False, "debt": True, "limit": False, "share": True}
     again = Counterfactuals.from_json(known.to_json())

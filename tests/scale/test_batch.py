@@ -11,14 +11,14 @@ import pytest
 from attain import Constraints, Feature, Schema
 from attain.core.errors import AttainError
 from attain.methods import NearestUnlike
-from attain.results.exports import made
+from attain.results.exports import table_frame
 from attain.scale import ExplainBatch
 from attain.testing import people
 
 
 def test_the_answers_are_those_of_explain(batch: ExplainBatch) -> None:
     X = people.frame(40, seed=7).rename_axis(None)
-    expected = made(batch.explainer.explain(batch.model, X, target=people.DESIRED, n=2), "answers")
+    expected = table_frame(batch.explainer.explain(batch.model, X, target=people.DESIRED, n=2), "answers")
     table = batch.table(batch.explain(X))
     assert table.schema == batch.columns
     frame = table.to_pandas()

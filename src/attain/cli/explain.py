@@ -19,7 +19,7 @@ from attain.core.files import write_atomically
 from attain.methods.base import Explainer
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.exports import made
+from attain.results.exports import table_frame
 from attain.results.status import Status
 from attain.results.text import SHIFT, further_options, paragraphs, people_table, summary_lines
 from attain.results.text import summary as summary_text
@@ -154,9 +154,9 @@ def _write(given: Given, result: Counterfactuals, log: AuditLog | None) -> None:
     elif given.out.lower().endswith(EXCEL):
         result.to_excel(given.out, labels=given.labels)
     else:
-        written(given.out, made(result, "answers", given.labels), given.separator)
+        written(given.out, table_frame(result, "answers", given.labels), given.separator)
     if given.changes is not None:
-        written(given.changes, made(result, "changes"), given.separator)
+        written(given.changes, table_frame(result, "changes"), given.separator)
 
 
 def _facts(given: Given, answered: _Answered, config: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def to_csv(
     check_choice("table", table, TABLES)
     check_boolean("labels", labels)
     check_ending(path, ".csv", ".tsv", ".txt")
-    write_atomically(path, csv_bytes(made(result, table, labels), separator))
+    write_atomically(path, csv_bytes(table_frame(result, table, labels), separator))
 
 
 def to_excel(result: Counterfactuals, path: str | os.PathLike[str], labels: bool) -> None:
@@ -40,10 +40,10 @@ def to_excel(result: Counterfactuals, path: str | os.PathLike[str], labels: bool
     check_boolean("labels", labels)
     check_ending(path, ".xlsx")
     names = [name for name in TABLES if name not in _FIELDS or getattr(result, _FIELDS[name])]
-    write_atomically(path, excel_bytes({name: made(result, name, labels) for name in names}))
+    write_atomically(path, excel_bytes({name: table_frame(result, name, labels) for name in names}))
 
 
-def made(result: Counterfactuals, table: str, labels: bool = False) -> pd.DataFrame:
+def table_frame(result: Counterfactuals, table: str, labels: bool = False) -> pd.DataFrame:
     """One of the tables as a pandas frame, whatever library the result is of."""
     frame = TABLES[table](result)
     return frame.rename(columns=_headings(result, frame.columns)) if labels and table == "answers" else frame
