@@ -42,7 +42,7 @@ BUDGETS = {
     "letters": 889,
     "audit": 396,
     "scale": 545,
-    "service": 1_661,
+    "service": 1_672,
     "datasets": 121,
     "testing": 688,
     "cli": 1_748,

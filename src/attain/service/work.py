@@ -32,6 +32,8 @@ State = Literal["waiting", "running", "done", "cancelled", "failed"]
 ENDED = ("done", "cancelled", "failed")
 _TOGETHER = 8
 """How many people are answered between two looks at whether the job is cancelled."""
+_STOPPED = 10.0
+"""Seconds after which a cancelled job that has not stopped is given up: its model may never return."""
 
 
 class Pool:
@@ -50,10 +52,13 @@ class Pool:
     def __init__(self, name: str, workers: int, queue: int, seconds: float) -> None:
         self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._free = threading.BoundedSemaphore(workers + queue)
-        self._seconds = seconds
-        for k in range(workers):
-            # a model that never returns does not keep the process from ending
-            threading.Thread(target=self._work, name=f"attain-{name}-{k}", daemon=True).start()
+        self._seconds, self._name = seconds, name
+        for _ in range(workers):
+            self.start_worker()
+
+    def start_worker(self) -> None:
+        """One thread more; a model that never returns does not keep the process from ending."""
+        threading.Thread(target=self._work, name=f"attain-{self._name}", daemon=True).start()
 
     def _work(self) -> None:
         # models with OpenMP, such as boosted trees, use one core: others work at the same time
@@ -172,7 +177,9 @@ class Job:
             raise KeyboardInterrupt
 
     def end(self, state: State, result: Counterfactuals | None = None, message: str | None = None) -> None:
-        """The last state."""
+        """The last state; what was given up stays so."""
+        if self.state in ENDED:
+            return
         if result is not None:
             self.total = len(result)
             self.found = int(result.found.sum())
@@ -235,7 +242,15 @@ class Jobs:
             del self._jobs[name]
         elif job.state == "waiting":
             job.end("cancelled")
+        else:
+            asyncio.get_running_loop().call_later(_STOPPED, self._give_up, job)
         return job
+
+    def _give_up(self, job: Job) -> None:
+        """Lets another thread answer the next files where a job has not stopped."""
+        if job.state not in ENDED:
+            job.end("cancelled")
+            self._pool.start_worker()
 
     def close(self) -> None:
         """Cancels all jobs, and deletes all files."""
