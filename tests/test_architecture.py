@@ -41,7 +41,7 @@ BUDGETS = {
     "metrics": 1_612,
     "letters": 889,
     "audit": 396,
-    "scale": 545,
+    "scale": 537,
     "service": 1_672,
     "datasets": 121,
     "testing": 688,

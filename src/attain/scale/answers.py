@@ -14,7 +14,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
@@ -283,15 +283,12 @@ class AnswersFolder:
 
     def slices(self, target: Any) -> Iterator[AnswerMatrix]:
         """The answers, slice after slice; `target` is that of the run, as the model names it."""
-        bar = track(self.stream.rows, "measuring")
-        try:
+        with closing(track(self.stream.rows, "measuring")) as bar:
             for number, people in self.stream.slices(self._size):
                 with reading_parquet(str(self._shards.path(number))):
                     answers = self._slice(number, people, target)
                 yield answers
                 bar.update(len(people))
-        finally:
-            bar.close()
 
     def _slice(self, number: int, people: pd.DataFrame, target: Any) -> AnswerMatrix:
         from attain.metrics import AnswerMatrix

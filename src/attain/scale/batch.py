@@ -74,7 +74,8 @@ class ExplainBatch:
     @cached_property
     def empty(self) -> Counterfactuals:
         """The result for nobody: its settings and figures are those of all batches. A wrong request is refused here."""
-        return self.explain(pd.DataFrame({name: np.empty(0) for name in (*self._features, *self._index)}))
+        names = self._features if self.index is None else (*self._features, self.index)
+        return self.explain(pd.DataFrame({name: np.empty(0) for name in names}))
 
     @cached_property
     def columns(self) -> pyarrow.Schema:
@@ -101,10 +102,6 @@ class ExplainBatch:
     @property
     def _features(self) -> tuple[str, ...]:
         return self.explainer.layout_.columns
-
-    @property
-    def _index(self) -> tuple[str, ...]:
-        return () if self.index is None else (self.index,)
 
     def _free(self, name: str) -> str:
         return free_name(name, self.explainer.schema_.names)
@@ -136,7 +133,7 @@ class ExplainBatch:
         pa = arrow()
         owners, rows, leading, figures = answer_rows(result)
         names = (
-            leading["person"] if self.integers else [None if _is_na(name) else str(name) for name in leading["person"]]
+            leading["person"] if self.integers else [None if pd.isna(name) else str(name) for name in leading["person"]]
         )
         cells: dict[str, Any] = {self.person: names}
         cells |= {self._free(name): leading[name] for name in _LEADING}
@@ -167,10 +164,6 @@ def arrow() -> Any:
     except ImportError:
         raise MissingExtraError("batches of people need pyarrow: pip install 'attain[arrow]'") from None
     return pyarrow
-
-
-def _is_na(value: Any) -> bool:
-    return value is None or value is pd.NA or value != value
 
 
 def _feature_type(feature: Feature) -> Any:

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import lru_cache
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -115,18 +116,16 @@ def explain(
         if workers is None:
             workers = min(cpu_count(), left // _PEOPLE_FOR_A_PROCESS)
         workers = effective_n_jobs(max(min(workers, -(-left // people_per_file)), 1))
-        bar = track(left, "answering")
         try:
-            for summary in _answered(waiting, batch, shards, workers):
-                new.add(summary)
-                bar.show(new.people, new.found, new.asked)
+            with closing(track(left, "answering")) as bar:
+                for summary in _answered(waiting, batch, shards, workers):
+                    new.add(summary)
+                    bar.show(new.people, new.found, new.asked)
         except KeyboardInterrupt:
             interrupt_answered()
             raise Interrupted(shards.total()) from None
         except FileError as error:
             raise FileError(f"{error}; what is answered so far is kept, and the same call goes on from there") from None
-        finally:
-            bar.close()
         return shards.finish()
 
 
