@@ -88,9 +88,9 @@ HELD = ("n", "p")
 
 
 def decision(table: str, column: str, keys: tuple[str, ...]) -> str:
-    """What the reviewer says of a column; where levels have no order, a direction is a change like others."""
+    """What the reviewer says of a column; a direction of levels without order is any change."""
     key = next(key for key, names in REVIEWERS[table].items() if re.fullmatch(names, column))
-    return key if key in keys else "c"
+    return key if key in keys else "n" if key == "y" else "c"
 
 
 def answer(table: str, asked: Asked, review: Review) -> None:

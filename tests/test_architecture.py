@@ -31,7 +31,7 @@ BUDGETS = {
     "": 67,
     "core": 1_636,
     "engine": 2_587,
-    "schema": 3_558,
+    "schema": 3_559,
     "tables": 1_328,
     "models": 2_385,
     "population": 1_031,
@@ -44,7 +44,7 @@ BUDGETS = {
     "scale": 537,
     "service": 1_672,
     "datasets": 121,
-    "testing": 688,
+    "testing": 687,
     "cli": 1_748,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""

@@ -301,3 +301,13 @@ def test_fitting_warns_of_a_column_that_seems_to_be_the_outcome() -> None:
         attain.GrowingSpheres().fit(frame, EVEN)
     decided = Schema.infer(frame).change("alive", reviewed="Ada")
     attain.GrowingSpheres(decided).fit(frame, EVEN)
+
+
+def test_age_of_few_values_passes_with_time_too() -> None:
+    frame = pd.DataFrame({"age": np.tile([15, 16, 17, 18], 50), "grade": np.tile(["low", "high"], 100)})
+    schema = Schema.infer(frame, kinds={"age": "ordinal"})
+    age, grade = (one for one in schema.questions(frame) if one.topic == "change")
+    assert age.choices[0].key == "y"
+    clock = age.apply(schema, age["y"], "Ada")["age"].clock
+    assert clock == 1 / 12
+    assert "y" not in grade.keys

@@ -261,7 +261,8 @@ class _Questioner:
             choices.append(("d", "only down", {"direction": "decrease"}))
         choices.append(("p", "it is past", {"immutable": True}))
         choices.append(("n", "not at all", {"immutable": True}))
-        if feature.numeric:
+        steady = feature.numeric or (feature.ordered and _successive(feature.levels))
+        if steady:
             choices.append(("y", "it passes with time, one a year", {"clock": 1 / 12}))
             choices.append(("t", "it passes with time, one a month", {"clock": 1.0}))
         if name in self.computed:
@@ -269,10 +270,8 @@ class _Questioner:
             evidence, first = f"{evidence} {proposal.sentence}", "f"
             rule = "derived" if proposal.exact else "follows"
             choices.append(("f", f"it follows from others: {proposal.expression}", {rule: proposal.expression}))
-        elif self.age is not None and feature.numeric and name == self.age:
-            first = "y"
         elif is_inborn(name) or is_age(name):
-            first = "n"
+            first = "y" if steady and is_age(name) else "n"
         elif self.age is not None and feature.numeric and never_exceeds(self.cells[name], self.cells[self.age]):
             evidence, first = f"{evidence} It never exceeds {self.age}, and rises with it.", "y"
         choices.sort(key=lambda choice: choice[0] != first)
@@ -285,6 +284,11 @@ class _Questioner:
             timed.append(Choice("r", "only up, and it takes … months for a usual change", rises, asks="months"))
         gone = Choice("o", "this column tells the outcome", drop=(name,))
         return replace(question, choices=(*question.choices, *timed, gone))
+
+
+def _successive(levels: Sequence[Any]) -> bool:
+    """Whether levels are successive integers."""
+    return all(type(level) is int for level in levels) and levels == tuple(range(levels[0], levels[0] + len(levels)))
 
 
 def _question(name: str, topic: Topic, evidence: str, *choices: _Answer) -> Question:
