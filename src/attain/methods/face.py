@@ -30,6 +30,8 @@ _BLOCK = 25
 """End points tried first, the nearest by path; more follow where none of them flips the decision."""
 _MOST_FLAT = 2_000
 """The most rows for which a space with more coordinates is flattened: that takes time in the cube of their number."""
+_MOST_CELLS = 20_000_000
+"""The most coordinates of all rows in the graph; where there are more, they are flattened, and rows are fewer."""
 _CENTRES = 1_000
 """The most rows a kernel density is made of."""
 _TILE = 256
@@ -81,7 +83,8 @@ class FACE(Explainer):
     tolerance
         How far a number that cannot change may lie from the row's own along the path, in standard deviations.
     max_rows
-        The most training rows in the graph; where there are more, a random sample of them.
+        The most training rows in the graph; where there are more, a random sample of them. With thousands of levels at
+        most 2,000, so that memory stays bounded.
     budget
         The most rows the model is asked about for each row explained.
     margin
@@ -110,10 +113,13 @@ class FACE(Explainer):
     def _prepare(self) -> None:
         values = self.table_.values
         random = np.random.default_rng(self._seed)
-        wide = self.space_.dimension > 2 * len(values) and len(values) <= _MOST_FLAT
+        dimension = self.space_.dimension
+        large = dimension * min(len(values), self.max_rows) > _MOST_CELLS
+        wide = large or (dimension > 2 * len(values) and len(values) <= _MOST_FLAT)
+        most = min(self.max_rows, _MOST_FLAT) if large else self.max_rows
         points, first = distinct(values if wide else self.space_.transform(values))
-        if len(points) > self.max_rows:
-            chosen = np.sort(random.choice(len(points), self.max_rows, replace=False))
+        if len(points) > most:
+            chosen = np.sort(random.choice(len(points), most, replace=False))
             points, first = points[chosen], first[chosen]
         self.points_of_: MeasuringSpace | FlatSpace = self.space_
         if wide:
@@ -285,7 +291,11 @@ class RowGraph:
         pairs = np.sort(np.column_stack((starts, indices.ravel())), axis=1)
         pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
         self.height = density.log(points)
-        weights = self._weights(points[pairs[:, 0]], points[pairs[:, 1]])
+        size = _TILE * max(_MOST_CELLS // (4 * _TILE * points.shape[1]), 1)
+        blocks = (pairs[start : start + size] for start in range(0, len(pairs), size))
+        weights = np.concatenate(
+            [np.empty(0), *(self._weights(points[one], points[other]) for one, other in map(np.transpose, blocks))]
+        )
         self.starts, self.ends = np.concatenate((pairs[:, 0], pairs[:, 1])), np.concatenate((pairs[:, 1], pairs[:, 0]))
         self.weights = np.tile(weights, 2)
         kept = self._along(values[self.starts], values[self.ends])
