@@ -37,7 +37,7 @@ BUDGETS = {
     "population": 1_031,
     "density": 2_104,
     "results": 2_125,
-    "methods": 6_222,
+    "methods": 6_230,
     "metrics": 1_612,
     "letters": 889,
     "audit": 396,
