@@ -40,7 +40,7 @@ def test_a_scripted_reviewer_decides_until_all_answers_rest_on_decisions(
     page = visit(unreviewed)
     opened(page)
     first = page.locator(".asked").first
-    assert "hang on it" in first.locator("summary").inner_text()
+    assert "hang on it" in first.locator("> summary").inner_text()
     assert first.locator(".evidence").inner_text().startswith("Nobody has decided on these 3 columns")
     assert "For the decision “granted”" in first.locator(".example").inner_text()
     # what each choice does comes by itself
@@ -62,10 +62,10 @@ def test_a_scripted_reviewer_decides_until_all_answers_rest_on_decisions(
     shares, choice = [], "only down"
     while page.locator(".asked").count():
         shares.append(int(page.locator(".standing h2").inner_text().split(" %")[0]))
-        before = page.locator(".standing, .asked summary").all_inner_texts()
+        before = page.locator(".standing, .asked > summary").all_inner_texts()
         page.locator(".asked").first.get_by_role("button", name=choice, exact=True).click()
         gone = (
-            "old => JSON.stringify([...document.querySelectorAll('.standing, .asked summary')].map(e => e.innerText))"
+            "old => JSON.stringify([...document.querySelectorAll('.standing, .asked > summary')].map(e => e.innerText))"
         )
         until(page, f"{gone} !== JSON.stringify(old) && !document.querySelector('.review-body.busy')", before)
         choice = "not at all"
