@@ -2,8 +2,8 @@
 
 Seven tables with inferred schemas, two classifiers, 40 people of the third that was held out whom the model refuses. A
 scripted reviewer answers what is asked, as a person who knows the table would: `REVIEWERS` has the decision on each
-column, made before any review was run; how questions are put together was chosen by these tables, but for the cards,
-on which the review was run once. Of a question about several columns, those with the decision that most of them have
+column, revised once when the examples had been read; how questions are put together was chosen by these tables, but for
+the cards. Of a question about several columns, those with the decision that most of them have
 are decided (“past” and “not at all” are one), and the others are asked about again. `questions`: how many were answered
 until every answer rested on reviewed columns; aimed at eight. Then the share of answers, in percent, that change what
 nobody has reviewed: before the first question, and after each.
@@ -98,15 +98,14 @@ def answer(table: str, asked: Asked, review: Review) -> None:
     if asked.question.topic == "time":
         review.decide(asked.question.id, "m", "a reviewer", months=MONTHS)
         return
-    if asked.question.topic == "order" and "y" in asked.question.keys:
-        review.decide(asked.question.id, "y", "a reviewer")
-        return
     question, key = asked.question, HOLDS.get(asked.question.topic, "k")
     wanted = {part.columns[0]: decision(table, part.columns[0], part.keys) for part in question.parts or (question,)}
     columns = list(question.columns)
     if question.topic == "change":
         key = Counter(wanted.values()).most_common(1)[0][0]
         columns = [name for name in columns if wanted[name] in (HELD if key in HELD else key)]
+    elif question.topic == "order":
+        key = next(one for one in ("y", wanted[columns[0]], "o") if one in question.keys)
     elif "n" in question.keys and all(decision(table, name, ("n", "p")) in HELD for name in columns):
         key = "n"
     review.decide(question.id, key, "a reviewer", columns=columns, months=MONTHS if key == "r" else None)

@@ -244,6 +244,14 @@ def test_lengths_of_time_are_ordered_and_advance_by_the_months_between_them() ->
     assert question.choices[0].changes == {"since": changes}
 
 
+def test_that_levels_are_ordered_and_go_up_only_is_one_decision() -> None:
+    frame = pd.DataFrame({"size": ["low", "high", "medium"] * 20})
+    question = asked(frame)["order: size"]
+    schema = question.apply(Schema.infer(frame), question["u"], "Ada")
+    assert (schema["size"].levels, schema["size"].direction) == (("low", "medium", "high"), "increase")
+    assert schema.unreviewed == ()
+
+
 def test_numbers_in_texts_are_converted_by_the_line_that_the_choice_has() -> None:
     for texts, numbers in ((["1,021", " ", "€ 7.5"], [1021, np.nan, 7.5]), (["1.021,50", "-7,25 €"], [1021.5, -7.25])):
         frame = pd.DataFrame({"x": texts})

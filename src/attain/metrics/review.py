@@ -138,10 +138,11 @@ class Review:
         wanted.sort(key=lambda asked: -asked.answers)
         most = (_LATER if self._decisions else _FIRST) * self.result.found.sum()
         alone = [asked for asked in wanted if asked.answers > most or self._separate.issuperset(asked.question.columns)]
-        if len({name for asked in wanted if asked not in alone for name in asked.question.columns}) < 2:
-            return [*time, *wanted]
         names = {name for asked in alone for name in asked.question.columns} | self._separate
-        return [*time, *alone, self._asked(self._rest([name for name in self.schema.unreviewed if name not in names]))]
+        left = [name for name in self.schema.unreviewed if name not in names]
+        if len({name for asked in wanted if asked not in alone for name in asked.question.columns} - names) < 2:
+            return [*time, *wanted]
+        return [*time, *alone, self._asked(self._rest(left))]
 
     def outlook(
         self, id: str, key: str, *, months: float | None = None, columns: Sequence[str] | None = None

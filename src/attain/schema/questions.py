@@ -375,7 +375,11 @@ def _about_levels(feature: Feature, known: np.ndarray) -> Iterator[Question]:
     ordered = in_order(levels) if feature.kind == "categorical" else ()
     if ordered:
         ordinal: dict[str, Any] = {"kind": "ordinal", "levels": ordered}
-        choices: list[_Answer] = [("o", "they are ordered", ordinal), ("k", "they are not", {})]
+        choices: list[_Answer] = [
+            ("o", "they are ordered", ordinal),
+            ("u", "they are, and people can only go up", {**ordinal, "direction": "increase"}),
+            ("k", "they are not", {}),
+        ]
         lengths = lengths_of_time(levels)
         if lengths is not None:
             months, all_lengths = lengths
