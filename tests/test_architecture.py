@@ -35,7 +35,7 @@ BUDGETS = {
     "tables": 1_328,
     "models": 2_385,
     "population": 1_031,
-    "density": 2_104,
+    "density": 2_108,
     "results": 2_125,
     "methods": 6_230,
     "metrics": 1_613,

@@ -25,6 +25,8 @@ LOG_SCALES = -7.0, 2.0
 """The smallest and the largest logarithm of a posterior scale."""
 _CELLS = 1 << 18
 """Raw outputs that are worked on at a time, so that they stay in the processor's cache."""
+_INPUTS = 1 << 22
+"""Inputs of the encoder that are held in memory at a time: a column of levels has one for each."""
 
 Weights: TypeAlias = Mapping[str, Array]
 """The arrays of `Sizes.shapes`, by name: of JAX while the model is trained, of NumPy afterwards."""
@@ -177,8 +179,12 @@ class Network:
 
     def posterior(self, rows: FloatArray) -> Posterior:
         """q(c|x) and q(z|x, c) of compact rows."""
-        x = np.concatenate([self.columns.encode(_array(rows)), self.conditions(rows)], axis=-1)
-        return posterior(self.sizes, self._exact, x)
+        tiles = self._tiles(len(rows), self.columns.inputs + self.columns.condition_inputs, _INPUTS)
+        parts = [posterior(self.sizes, self._exact, self._inputs(rows[at])) for at in tiles]
+        return Posterior(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _inputs(self, rows: FloatArray) -> FloatArray:
+        return np.concatenate([self.columns.encode(_array(rows)), self.conditions(rows)], axis=-1)
 
     def encode(self, rows: FloatArray) -> tuple[FloatArray, np.ndarray]:
         """The posterior mean (n, k) of compact rows under their most probable component, and its number (n,)."""
@@ -250,8 +256,8 @@ class Network:
 
         return log_importance_weights(self.posterior(rows), self.prior, log_likelihood, noise[:, None])
 
-    def _tiles(self, rows: int, width: int) -> list[slice]:
-        size = max(1, _CELLS // max(width, 1))
+    def _tiles(self, rows: int, width: int, cells: int = _CELLS) -> list[slice]:
+        size = max(1, cells // max(width, 1))
         return [slice(start, start + size) for start in range(0, max(rows, 1), size)]
 
     def _decoder(
