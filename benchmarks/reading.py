@@ -31,7 +31,7 @@ MARKS: Final = ("fit", "doubtful", "unfit", "")
 LABORATORY: Final = "breast cancer, what would have to be measured"
 """What a laboratory wants to know of the tumours: all measures may differ."""
 FURTHER: Mapping[str, Mapping[str, str]] = {
-    LABORATORY: {"c": ".*"},
+    LABORATORY: {"f": ".*area|.*perimeter", "c": ".*"},
     "cards": {
         "n": "LIMIT_BAL|SEX|EDUCATION|MARRIAGE",
         "y": "AGE",

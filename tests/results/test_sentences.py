@@ -283,8 +283,8 @@ def test_an_end_is_rounded_towards_the_other(end: float, other: float) -> None:
     ("level", "words"),
     [
         (0, "The new record is typical of people with this decision."),
-        (1, "The new record would be unusual among people with this decision."),
-        (2, "The new record is unlike those seen with this decision."),
+        (1, "Few people with this decision have such a record, so this may be hard to do."),
+        (2, "That record is unlike those seen with this decision."),
         (math.nan, "reduce late from 3 to 0."),
     ],
 )

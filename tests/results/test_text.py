@@ -88,14 +88,14 @@ def test_few_people_are_sentences(loans: Counterfactuals) -> None:
     assert paragraphs(loans, width=300).split("\n") == [
         "ann: For the decision “good”, reduce credit amount from 6,110 to 4,448 DM. The new record is typical of "
         "people with this decision.",
-        "Or: For the decision “good”, we found nothing to suggest. What comes nearest: reduce credit amount from 6,110 "
-        "to 6,000 DM, and change savings from “below 100 DM” to “100 to 500 DM”. The new record is unlike those seen "
+        "Or: For the decision “good”, we found nothing to suggest. What comes nearest would be credit amount from "
+        "6,110 to 6,000 DM and savings from “below 100 DM” to “100 to 500 DM”. That record is unlike those seen "
         "with this decision.",
         "",
         "bob: We found nothing that leads to the requested decision before the search reached its limit.",
         "",
-        "eve: For the decision “good”, change savings from “below 100 DM” to “100 to 500 DM”. The new record would be "
-        "unusual among people with this decision.",
+        "eve: For the decision “good”, change savings from “below 100 DM” to “100 to 500 DM”. Few people with this "
+        "decision have such a record, so this may be hard to do.",
     ]
 
 

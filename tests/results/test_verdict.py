@@ -57,7 +57,7 @@ def test_the_guard_decides_or_else_both_figures_together(figures: dict[str, floa
     words = "debt does not go with income"
     broken = replace(known, related=Related(np.zeros(known.rows.shape, bool), (words,)))
     assert broken.option(0).verdict is Verdict.CONTRADICTORY
-    assert f"The new record contradicts itself: {words}." in broken.sentences[0]
+    assert f"That record contradicts itself: {words}." in broken.sentences[0]
 
 
 def test_nothing_that_people_read_says_two_things_about_one_answer(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ class Review:
         """What may happen to columns that few answers change, asked at once."""
         parts = [part for part in self._parts if part.topic == "change" and part.columns[0] in names]
         parts.sort(key=lambda part: -int(self._changes(part.columns).sum()))
-        return family(parts, f"Nobody has decided on these {len(names)} columns.", "ncudpyrt", shared=False)
+        return family(parts, "Nobody has decided on these columns.", "ncudpyrt", shared=False)
 
     @property
     def _waiting(self) -> set[str]:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from attain.results.options import Change, Option
 
 _VERDICTS: Final = {
-    Verdict.TYPICAL: "is typical of people with this decision",
-    Verdict.UNUSUAL: "would be unusual among people with this decision",
-    Verdict.UNLIKE: "is unlike those seen with this decision",
-    Verdict.CONTRADICTORY: "contradicts itself: {}",
+    Verdict.TYPICAL: "The new record is typical of people with this decision.",
+    Verdict.UNUSUAL: "Few people with this decision have such a record, so this may be hard to do.",
+    Verdict.UNLIKE: "That record is unlike those seen with this decision.",
+    Verdict.CONTRADICTORY: "That record contradicts itself: {}.",
 }
 
 
@@ -72,6 +72,8 @@ def option_sentence(option: Option) -> str:
     """What to change, how long that takes, what follows from it, what else would do, and how typical the record is."""
     if not option.changes:
         return Status.FOUND.reason
+    if option.verdict in NOT_ADVISED:
+        return _nearest(option, _VERDICTS[option.verdict].format(option.contradiction))
     kinds: dict[str, list[Change]] = {"": [], "relation": [], "law": [], "time": []}
     for change in option.ordered:
         kinds[change.follows].append(change)
@@ -82,10 +84,8 @@ def option_sentence(option: Option) -> str:
     named, unsaid = _few(leading)
     brought, others = _few(derived)
     needed = actions(named) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
-    advised = option.verdict not in NOT_ADVISED
-    lead = f"For {option.request}, {'' if advised else 'we found nothing to suggest. What comes nearest: '}"
     parts = [
-        f"{lead}{joined(needed, ', and ')}{_going(followers, len(chosen))}." if needed else "",
+        f"For {option.request}, {joined(needed, ', and ')}{_going(followers, len(chosen))}." if needed else "",
         f"{_more(unsaid)} {'is' if unsaid == 1 else 'are'} needed, too." if unsaid else "",
         f"This takes about {ENGLISH.duration(option.months_needed)}."
         if option.months_needed and not option.waits
@@ -95,11 +95,20 @@ def option_sentence(option: Option) -> str:
         if brought
         else "",
         *leeway(option, named),
-        "" if option.verdict is None else f"The new record {_VERDICTS[option.verdict].format(option.contradiction)}.",
-        *(what_for(option) if advised else []),
+        "" if option.verdict is None else _VERDICTS[option.verdict],
+        *what_for(option),
         *not_reviewed(option),
     ]
     return " ".join(filter(None, parts))
+
+
+def _nearest(option: Option, why: str) -> str:
+    """That nothing is advised, and what comes nearest."""
+    named, others = _few([change for change in option.ordered if change.follows in ("", "relation")])
+    changes = [*map(_change, named), *([_more(others).lower()] if others else [])]
+    wait = f", after {ENGLISH.duration(option.months)}" if option.waits else ""
+    said = f"For {option.request}, we found nothing to suggest. What comes nearest would be {joined(changes)}{wait}."
+    return " ".join([said, why, *not_reviewed(option)])
 
 
 def _few(changes: list[Change]) -> tuple[list[Change], int]:
