@@ -36,7 +36,7 @@ BUDGETS = {
     "models": 2_385,
     "population": 1_031,
     "density": 2_108,
-    "results": 2_125,
+    "results": 2_131,
     "methods": 6_230,
     "metrics": 1_613,
     "letters": 889,
