@@ -211,8 +211,8 @@ def test_a_ledger_of_some_owners_charges_the_whole_one():
     inner.charge(np.array([0, 0]))
     part.charge(np.array([1]), np.array([3]))
     assert ledger.spent.tolist() == [0, 3, 0, 0, 2]
-    assert part.affordable(np.array([0, 1, 1, 1]), reserve=4).tolist() == [True, True, True, True]
-    assert part.affordable(np.array([1, 1, 1, 1]), reserve=4, price=2).tolist() == [True, False, False, False]
+    assert part.affordable(np.array([0, 1, 1, 1]), kept_back=4).tolist() == [True, True, True, True]
+    assert part.affordable(np.array([1, 1, 1, 1]), kept_back=4, price=2).tolist() == [True, False, False, False]
     assert inner.affordable(np.array([0, 0])).tolist() == [True, False]
 
 

@@ -55,6 +55,12 @@ def test_a_column_that_a_law_determines_follows() -> None:
     assert not made.without_laws().frozen.any()
 
 
+def test_an_immutable_computed_column_holds_its_parts_without_laws_too() -> None:
+    schema = Schema((Feature("a", "count"), Feature("b", "count"), Feature("sum", "count", derived="a + b")))
+    made = region([[1, 2, 3]], "b = 2 * a", schema=schema, immutable=["sum"])
+    assert made.without_laws().frozen.all()
+
+
 def test_a_sum_follows_its_parts() -> None:
     made = region([[1, 2, 3, 0, 0, 0]], "total = a + b")
     assert final(made, [4, 2, 3, 0, 0, 0]) == [[4, 2, 6, 0, 0, 0]]

@@ -11,14 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attain.schema import Constraints, Feature, Schema
-from attain.tables import NOT_A_RULE, Region, Table
+from attain.tables import KINDS_OF_VIOLATION, Region, Table
 from attain.testing import people
 from attain.testing.rules import broken_rules
 
 SCHEMA = people.schema()
 FRAME = people.frame(40)
 TABLE = Table.read(FRAME, SCHEMA)
-RULE_FREE = [kind for kind in NOT_A_RULE if kind != "max_changes"]
+RULE_FREE = [kind for kind in KINDS_OF_VIOLATION if kind != "max_changes"]
 
 CELLS = (
     st.floats(-1e4, 1e5).map(lambda x: round(x, 3))

@@ -168,7 +168,7 @@ class Review:
         id
             The question: `asked.question.id`.
         key
-            That of the choice.
+            The key of the choice.
         by
             Who decides.
         months
@@ -202,11 +202,11 @@ class Review:
         return pd.DataFrame([*self._decisions, *map(_row, self.questions())], columns=[*names, *decided])
 
     def _refused(self) -> Frame:
-        """Training rows that the model decides against."""
+        """At most 40 training rows, evenly spread, that the model decides against."""
         met = self._fitted(self.schema).session(self._model, **self._wanted).met
         if met.all():
             raise DataError("the model has the desired decision for all training rows; give the people to be explained")
-        train, _ = _some(self._train, None, _FITTED)
+        train, _ = _some(self._train, None, _FITTED)  # the rows of `_fitted`, which `met` is about
         return _some(train, None, _PEOPLE, np.flatnonzero(~met))[0]
 
     def _fitted(self, schema: Schema) -> Explainer:
@@ -229,7 +229,7 @@ class Review:
         self._families = [[part.id for part in question.parts or (question,)] for question in asked]
 
     def _open(self) -> Iterator[Question]:
-        """The questions that are not decided, those about what a column holds instead of what may happen to it."""
+        """The questions not yet decided. What may happen to a column is left out while it is open what it holds."""
         waiting = self._waiting
         left = {part.id: part for part in self._parts if (part.topic, part.columns[0]) not in self._kept}
         ready = {id: one for id, one in left.items() if one.topic != "change" or one.columns[0] not in waiting}
@@ -259,7 +259,7 @@ class Review:
         return {name for _, name in left}
 
     def _changes(self, names: Sequence[str]) -> np.ndarray:
-        """Which of some columns each answer changes, (b, k)."""
+        """Which of these k columns each of the b answers changes, (b, k)."""
         result, columns = self.result, [self.schema.position(name) for name in names]
         changed = ~unchanged(result.table.values[result.owners[result.best]], result.rows[result.best])
         return np.asarray(changed[:, columns])
@@ -316,12 +316,12 @@ def _some(
 
 
 def _applied(question: Question, schema: Schema, choice: Choice, by: str) -> Schema:
-    """The schema after a choice; a column that must leave the table, or be converted, is held as it is."""
+    """The schema after a choice; until the table changes, a column stays as it is, or goes on to equal its copy."""
     if choice.drop or choice.convert:
         by += _LEAVE if choice.drop else _CONVERT
-        held = {name: {"immutable": True} for name in question.columns}
-        equal = next((other.changes for other in question.choices if question.topic == "copy" and other.changes), held)
-        choice = replace(choice, changes=equal, drop=(), convert="")
+        stays = {name: {"immutable": True} for name in question.columns}
+        equals = (other.changes for other in question.choices if question.topic == "copy" and other.changes)
+        choice = replace(choice, changes=next(equals, stays), drop=(), convert="")
     return question.apply(schema, choice, by)
 
 

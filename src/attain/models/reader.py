@@ -43,14 +43,15 @@ class OutOfTime(AttainError):
 
 
 class Learning:
-    """The calls of a model while it is learned about; those that failed are kept, and all once they take long.
+    """The calls of a model while it is learned about.
 
-    So an attempt that ran out of time can be made again, and then goes on where the last one ended.
+    Calls that failed are kept and, once an attempt has taken `_SLOW` seconds, all others. So an attempt that ran out of
+    time can be made again, and then goes on where the last one ended.
 
     Attributes
     ----------
     late
-        Whether the time is up, which is looked at before each call.
+        Whether the time is up; looked at before each new call, once those of this attempt have taken `_LEAST` seconds.
     seconds
         How long the calls of this attempt took, those kept from earlier ones included.
     """
@@ -175,7 +176,7 @@ class Reader:
         """None in the readers of single calls."""
         self.count = RowCounter()
         self.uncharged = 0
-        """How many of the rows counted are those of gradients and controls, or were asked again after an error."""
+        """How many of these are rows of gradients, controls and failed searches, or were asked again after an error."""
         self.failed = 0
         """How many rows `read_each` found that the model fails on."""
         self.structure: dict[str, Any] = {}
@@ -298,7 +299,7 @@ class Reader:
     ) -> tuple[np.ndarray, Answers, dict[int, ModelError]]:
         """The positions of the rows that the model takes, its answers about these, and an error for each other one.
 
-        A model that fails on a row of the probe, too, has stopped to work, and its error is raised.
+        A model that fails on the first row of the probe as well no longer works, and its error is raised.
         """
         if not len(rows):
             return np.arange(0), {}, {}

@@ -3,16 +3,16 @@
 `proximity`, `local_outlier_factor` and `outlier` measure how close answers are to real rows. The guard decides which
 records a search may give, with a known error rate.
 
-A record x has several measurements among the n real rows: its local outlier factor for each number of neighbours and,
-for the setting `connected`, its distance to the nearest of them.
-Each measurement m gives a rank, the share of real rows that are as unusual or more,
+A record x has several measurements among real rows: its local outlier factor for each number of neighbours and, for the
+setting `connected`, its distance to the nearest of them. Each measurement m gives a rank, the share of the n rows that
+it is taken among that are as unusual or more,
 
-    r_m(x) = #{i : m(x_i) ≥ m(x)} / n        (distance: r_m / closeness),
+    r_m(x) = #{i : m(x_i) ≥ m(x)} / n,
 
-and the score of x is its smallest rank, s(x) = min_m r_m(x).
+for the distance divided by `closeness`; and the score of x is its smallest rank, s(x) = min_m r_m(x).
 
-Which scores are too small is decided conformally, with m calibration rows that the guard was not fitted on. The p-value
-(1 + #{j : s(c_j) ≤ s(x)}) / (m + 1) of a new real row is at most α with a probability of at most α. Separate limits
+Which scores are too small is decided conformally, with k calibration rows that the guard was not fitted on. The p-value
+(1 + #{j : s(c_j) ≤ s(x)}) / (k + 1) of a new real row is at most α with a probability of at most α. Separate limits
 with a rate of α each would not have that rate together; one limit on the smallest rank has.
 """
 
@@ -183,7 +183,7 @@ class Guard:
     calibration
         The sorted scores of the rows that the guard was calibrated on.
     held_out
-        Whether these were held out from the guard; if not, there were too few of them.
+        Whether these were held out from the guard; if not, they are its own, because too few were held out.
     """
 
     setting: Setting
@@ -203,7 +203,7 @@ class Guard:
         calibration: FloatArray,
         settings: GuardSettings = GuardSettings(),  # noqa: B008
     ) -> Guard:
-        """A guard of at least `min_rows` real rows, calibrated on other rows."""
+        """A guard calibrated on other rows, or on its own where there are fewer than `min_rows` of those."""
         crowd = thinned(reference, settings.max_crowd, settings.sample_seed)
         sizes = [k for k in settings.neighbours if k <= max(len(crowd) // 8, min(settings.neighbours))]
         densities = [local_density(crowd, k) for k in reversed(sizes)][::-1]  # the widest search for neighbours first

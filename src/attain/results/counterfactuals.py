@@ -80,8 +80,8 @@ class Counterfactuals:
         and which of its features nobody has reviewed; or why there is no answer. Values are rounded for reading;
         `frame` has the exact ones. `describe` has all options.
     problems
-        In technical words, what is wrong with a record that cannot be read, or ended a search unexpectedly: person and
-        error. Their status is UNREADABLE or FAILED.
+        One row per person whose record cannot be read (UNREADABLE), or whose search ended unexpectedly (FAILED):
+        `person`, and the `error` in technical words.
     verdict
         What each answer is like beside real people of the desired class: the words of a `Verdict`, or None where that
         is not known. `verdicts` has the members of all options.
@@ -121,8 +121,9 @@ class Counterfactuals:
     rows_asked: int = 0
     """All rows that models were asked about in this call, once for each score or decision."""
     rows_uncharged: int = 0
-    """Those of them that are charged to nobody: the probe, training rows, gradients, rows of importance and
-    contributions, and rows asked again after an error. All others are charged: the sum of the figure `rows_scored`."""
+    """Those of them that are charged to nobody: the probe, controls, training rows, gradients, rows of importance and
+    contributions, searches that failed, and rows asked again after an error. All others are charged: the sum of the
+    figure `rows_scored`."""
     unreadable: Mapping[int, str] = field(default_factory=dict)
     """The people whose record cannot be read, by position, each with a sentence that says why."""
     failures: Mapping[int, str] = field(default_factory=dict)
@@ -134,7 +135,7 @@ class Counterfactuals:
     intervals: Ranges | None = None
     """The ranges round the options, where they were asked for."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What these answers follow from, as JSON: see `Counterfactuals.settings`."""
+    """What these answers follow from, as JSON; its keys are in the text of the class."""
     importances: Importances | None = None
     """How much each change matters, where it was asked for."""
     attributions: Attributions | None = None
@@ -350,7 +351,7 @@ class Counterfactuals:
 
     @cached_property
     def needed_by_law(self) -> np.ndarray:
-        """Which changed cells (m, d) a rule or law asks for, or follow from others, as clocks do from time."""
+        """Which changed cells (m, d) nobody chose: rules or laws ask for them, or others or time determine them."""
         result = np.zeros(self.rows.shape, dtype=bool)
         for place, column, _ in self.needs:
             result[place, column] = True

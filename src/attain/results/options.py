@@ -39,9 +39,10 @@ class Change:
     related
         Whether a relation asks for it, whatever else does.
     low, high, low_percentile, high_percentile, levels, checked
-        The range, or the other levels, that do as well; None where ranges were not asked for.
+        The range, or the other levels, that do as well, and how many values were checked and hold; None where ranges
+        were not asked for.
     gain, per_point, needed_for_decision, needed_to_stay_typical, needed_by_law, only_typical
-        How much the change matters; None where importance was not asked for. See `Importances`.
+        How much the change matters; None (`only_typical`: False) where importance was not asked for. See `Importances`.
     """
 
     feature: Feature
@@ -90,7 +91,7 @@ class Option:
     Attributes
     ----------
     place, position
-        Its place among all options of the result, and the position of the person.
+        The option's row in `result.rows`, and the row of its person in the table.
     person, number
         The label of the person's row, and the option's number among theirs, from 1.
     request
@@ -107,8 +108,8 @@ class Option:
     outlier, connected, total_shift, max_shift, score
         None where the method has no such figure. Shifts are percentile points.
     months, months_needed, waits
-        How long the option takes, the same without changes that only keep the record typical, and whether it takes
-        longer than its changes need.
+        How long the option takes, the same without changes that only keep the record typical, and whether time alone,
+        not the pace of its changes, makes it take so long.
     contradiction
         What contradicts itself in the new record, in words; otherwise empty.
     """
@@ -236,7 +237,7 @@ def _importance(result: Counterfactuals, place: int) -> dict[int, dict[str, Any]
 
 
 def entries(options: np.ndarray, place: int) -> range:
-    """The entries of an option among some that are in the order of options."""
+    """The positions in `options`, which is sorted, that hold this place."""
     return range(*np.searchsorted(options, (place, place + 1)).tolist())
 
 

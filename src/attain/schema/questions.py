@@ -3,8 +3,9 @@
     for question in schema.questions(train, y):
         print(question)
 
-What a column is, and what may happen to it, is asked, never assumed. What a column holds is the evidence; of words,
-only those that are certain are looked at, such as age and sex, and they merely say which choice comes first.
+What a column is, and what may happen to it, is asked, never assumed. What a column holds is the evidence; words, of
+names and of levels, count only where they are certain (age, sex, `id`, `unknown`). They raise a question or say which
+choice comes first; they never decide one.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ _SHOWN: Final = 5
 """How many levels or codes a sentence names."""
 _DIGITS: Final = re.compile(r"\d+")
 _SEVERAL: Final = 3
-"""So many columns whose names share one word are asked about together."""
+"""At least so many columns whose names share one word are asked about together."""
 _ALIKE: Final = 0.2
 """The least rank correlation with another column of a family: x1, x2, … of an array need not be one thing."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer to a question.
+    """One choice of a question.
 
     Attributes
     ----------
@@ -112,12 +113,12 @@ class Question:
     columns
         The columns that it is about.
     topic
-        What is asked: `change` is what may happen to the columns, `time` how long answers that they take time for may
-        take, and all others are about what they hold.
+        What is asked: `change` is what may happen to the columns, `time` how long people can wait for a suggestion that
+        changes them, and all others are about what they hold.
     evidence
         What the data say, in a sentence.
     choices
-        The answers to choose from, the likely one first.
+        What there is to choose from, the likely one first.
     parts
         The same question about each column of a family; empty for a single column.
     """
@@ -135,7 +136,7 @@ class Question:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those of the choices."""
+        """The keys of the choices, in their order."""
         return tuple(choice.key for choice in self.choices)
 
     def __getitem__(self, key: str) -> Choice:
@@ -158,7 +159,7 @@ class Question:
         """The schema after a choice; `by` says who decided and when: `"Ada, 2026-11-19"`.
 
         Where the choice says what may happen to the columns, they are reviewed. Columns that must leave the table leave
-        the schema.
+        the schema. A choice that asks for parts changes nothing: ask the `parts`.
         """
         if choice.asks == "months":
             raise SchemaError(f"“{choice.text}” needs the months: choice.after(months)")
@@ -323,7 +324,7 @@ def _identifies_people(name: str, by_name: bool) -> Question:
 
 
 def _about_numbers(feature: Feature, known: np.ndarray) -> Iterator[Question]:
-    """Whether values apart from all others are numbers, and whether the step is that of nearly all."""
+    """Whether a few values apart from all others (0, 999) are numbers, and whether nearly all have a larger step."""
     apart = piles(known) if len(known) else []
     others = known[~np.isin(known, apart)]
     if apart:
@@ -407,7 +408,7 @@ def _held(feature: Feature, known: np.ndarray) -> str:
 
 
 def _short(value: float) -> str:
-    """A number with four digits."""
+    """A number with four significant digits."""
     return number(float(f"{value:.4g}"), is_grouped(value, False))
 
 
@@ -462,7 +463,7 @@ def _is_related(question: Question, together: Iterable[Question], cells: Mapping
 
 
 def how_long(schema: Schema, longest: float) -> Question:
-    """How long an answer may take, of a schema without such a limit; `longest` is what one takes now."""
+    """How long people can wait, where the schema has no limit; now the slowest suggestion takes `longest` months."""
     columns = tuple(schema.features[j].name for j in sorted({*schema.clocks, *schema.paced}))
     evidence = f"Answers take up to {ENGLISH.duration(longest)}, and nobody has said how long people can wait."
     return Question(columns, "time", evidence, (Choice("m", "at most … months", asks="months"),))

@@ -4,13 +4,13 @@ from attain.engine.cells import on_grid, snapped, spacing
 from attain.schema.feature import ordinary
 from attain.tables.cells import is_on_grid, unchanged, without_unseen
 from attain.tables.labels import desired_labels, read_labels
-from attain.tables.region import NOT_A_RULE, Region
+from attain.tables.region import KINDS_OF_VIOLATION, Region
 from attain.tables.rules import RuleBook
 from attain.tables.table import Errors, Layout, Table
 from attain.tables.timing import Timing
 
 __all__ = [
-    "NOT_A_RULE",
+    "KINDS_OF_VIOLATION",
     "Errors",
     "Layout",
     "Region",

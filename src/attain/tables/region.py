@@ -28,11 +28,10 @@ from attain.tables.rules import RuleBook
 from attain.tables.table import Table
 from attain.tables.timing import Timing
 
-NOT_A_RULE = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
-"""The kinds of violation besides the schema's rules between features."""
+KINDS_OF_VIOLATION = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
+"""The kinds of violation, besides the rules between features, which have their text."""
 
-
-_OF_ROWS = ("factuals", "start", "frozen", "frozen_without_laws", "low", "high", "cost", "max_changes", "max_months")
+_PER_ROW = ("factuals", "start", "frozen", "frozen_without_laws", "low", "high", "cost", "max_changes", "max_months")
 """The arrays of a region with an entry for each row."""
 
 
@@ -63,11 +62,12 @@ class Region:
     max_changes
         The largest number of features that may change, (n,).
     max_months
-        How long an answer takes, (n,): its clocks stand where they do then, and no change takes longer.
+        The most months that an answer may take, (n,); the clocks of `start` stand where they do then.
     book
         The rules, the laws, and the columns that are computed from others.
     narrow
-        By position, columns whose floats have fewer than 64 bits in the frame: rounded, cells keep limits.
+        The float type of each column, by position, that has fewer than 64 bits in the frame: limits are numbers of that
+        type, so that rounded cells keep them.
     """
 
     schema: Schema
@@ -92,7 +92,7 @@ class Region:
         observed: tuple[np.ndarray, np.ndarray] | None = None,
         book: RuleBook | None = None,
     ) -> Region:
-        """The region of the rows of a table, with all the time that there is: `at` has less.
+        """The region of the rows of a table, with all the time that there is: `at` gives that for less.
 
         `observed` is the range of the training data, which answers stay in; `book` has the laws that they keep, besides
         the schema's rules.
@@ -102,6 +102,7 @@ class Region:
         n, d = factuals.shape
         missing, on_scale = np.isnan(factuals), ordinary_cells(schema, factuals)
         frozen = ~schema.searched | (missing & ~schema.fillable)
+        # limits of the schema
         low, high = _absolute(schema, factuals, on_scale, observed)
         _tighten(low, high, slice(None), factuals, on_scale, "any", schema.reaches)
         cost = np.tile(schema.costs, (n, 1))
@@ -109,6 +110,7 @@ class Region:
         max_months = np.full(n, math.inf if schema.max_months is None else float(schema.max_months))
         stated = [j for j, feature in enumerate(schema) if feature.special or not feature.numeric]
         states = {j: _states(schema.features[j], factuals[:, j]) for j in stated}
+        # what the call asks for; a pinned cell may not change, a held one also where a pinned one is computed from it
         pinned = _pinned(schema, factuals)
         for owners, given in constraints.resolved(schema, table.labels):
             for name in given.immutable:
@@ -120,10 +122,7 @@ class Region:
             if given.max_months is not None:
                 max_months[owners] = np.minimum(max_months[owners], given.max_months)
             _tighten_owners(schema, factuals, low, high, owners, given)
-        held = pinned.copy()
-        for one in reversed(book.derivations):
-            # a column that may not change holds those it would be computed from
-            held[:, one.inputs] |= held[:, [one.column]]
+        held = _held(pinned, book)
         if book.timing is not None:
             clocks, runs = list(book.timing.clocks), book.timing.runs(factuals)
             max_months = np.minimum(max_months, book.timing.longest(factuals, np.where(held, factuals, high)))
@@ -134,9 +133,10 @@ class Region:
         _move_inwards(low, high, narrow)
         limits = frozen, frozen, low, high, states, cost, max_changes, max_months
         region = cls(schema, factuals, factuals, *limits, book, narrow)
-        stuck = region._stuck() | frozen | pinned
-        frozen[:, [one.column for one in book.derivations if one.follows]] = True
-        return replace(region, frozen=stuck | frozen | held, frozen_without_laws=stuck).at(max_months)
+        without_laws = region._stuck() | frozen | _held(pinned, book.without_laws)
+        with_laws = without_laws | held
+        with_laws[:, list(region.following)] = True
+        return replace(region, frozen=with_laws, frozen_without_laws=without_laws).at(max_months)
 
     def at(self, months: float | np.ndarray) -> Region:
         """What the rows may reach after so many months, one number or (n,), or fewer where they have less time."""
@@ -159,7 +159,7 @@ class Region:
         return replace(region, frozen=self.frozen | stuck, frozen_without_laws=self.frozen_without_laws | stuck)
 
     def after(self, rows: np.ndarray, owners: np.ndarray) -> Region:
-        """The region of the owner of each row, (m,), at the months that it takes to become the row."""
+        """For each row, the region of its owner, at the months that this row takes."""
         return self.subset(owners).at(self.months(rows, owners))
 
     def without_laws(self) -> Region:
@@ -170,7 +170,7 @@ class Region:
         return len(self.factuals)
 
     def _stuck(self) -> np.ndarray:
-        """Cells that nothing freezes but that have no other value to take."""
+        """Cells of searched features that have no other value to take."""
         stuck = np.zeros_like(self.frozen)
         for step, columns in self.schema.grids:
             own, low, high = (part[:, columns] for part in (self.factuals, self.low, self.high))
@@ -186,17 +186,8 @@ class Region:
                 stuck[:, j] = self.levels(j).sum(axis=1) <= ~np.isnan(cells)
         return stuck & self.schema.searched
 
-    def _levels(self, j: int, owners: np.ndarray) -> np.ndarray:
-        """The levels of column j each owner may take: by transitions, and for ordered levels by low and high."""
-        allowed = self.states[j][owners]
-        if self.schema.features[j].ordered:
-            positions = np.arange(allowed.shape[1])
-            within = (positions >= self.low[owners, j, None]) & (positions <= self.high[owners, j, None])
-            allowed = allowed & (within | (positions == self.factuals[owners, j, None]))
-        return allowed
-
     def _may_take(self, j: int, codes: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Whether each owner may take a level of column j, (m,): `_levels` at these positions."""
+        """Whether each owner may take a level of column j: by transitions, and for ordered levels by low and high."""
         allowed = self.states[j][owners, codes]
         if self.schema.features[j].ordered:
             within = (codes >= self.low[owners, j]) & (codes <= self.high[owners, j])
@@ -205,12 +196,12 @@ class Region:
 
     def levels(self, j: int) -> np.ndarray:
         """The levels of column j each row may take, its own included, (n, K)."""
-        return self._levels(j, np.arange(len(self)))
+        return self._may_take(j, np.arange(self.states[j].shape[1]), np.arange(len(self))[:, None])
 
     def subset(self, owners: np.ndarray) -> Region:
         """The region of some of the rows."""
         states = {j: allowed[owners] for j, allowed in self.states.items()}
-        return replace(self, states=states, **{name: getattr(self, name)[owners] for name in _OF_ROWS})
+        return replace(self, states=states, **{name: getattr(self, name)[owners] for name in _PER_ROW})
 
     def changed(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which searched cells differ from the factual; clocks, which nobody changes, do not count."""
@@ -227,7 +218,7 @@ class Region:
         return np.zeros(len(rows), dtype=bool) if timing is None else timing.waits(rows, self.factuals[owners])
 
     def months(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The least whole months after which each row is right, (m,): for its clocks, and for changes with a pace."""
+        """The least whole months after which each row is possible, (m,), by its clocks, and by changes with a pace."""
         timing = self.book.timing
         return np.zeros(len(rows)) if timing is None else timing.months(rows, self.factuals[owners])
 
@@ -261,7 +252,7 @@ class Region:
         return admitted & np.asarray(unchanged(formed, rows).all(axis=1))
 
     def breaks_law(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Of rows that are admitted, those that break a law: as their owners do."""
+        """Which of the rows, all admitted, break a law. Their owners break it, too."""
         return self.settler.unlawful(rows, owners)
 
     def kept(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
@@ -303,14 +294,14 @@ class Region:
         """
         own = self.factuals[owners]
         differs = ~unchanged(own, rows)
-        broken = {kind: np.zeros(len(rows), dtype=bool) for kind in NOT_A_RULE}
+        broken = {kind: np.zeros(len(rows), dtype=bool) for kind in KINDS_OF_VIOLATION}
         broken["derived"] = self._derived_broken(rows, owners)
         for j in np.flatnonzero(differs.any(axis=0)).tolist():
             feature = self.schema.features[j]
             if feature.computed is not None or feature.clock is not None:
                 continue
             cells, moved = rows[:, j], differs[:, j]
-            if j not in self.following:
+            if j not in self.following:  # frozen for searches, it moves with its columns: `derived` checks it
                 broken["immutable"] |= moved & self.frozen[owners, j]
             broken["level"] |= moved & np.isnan(cells)
             if feature.numeric:
@@ -327,7 +318,7 @@ class Region:
         view = View(self.schema.features, rows)
         broken = {rule.text: np.zeros(len(rows), dtype=bool) for rule in self.book.rules}
         excused = (self._excused[owners] | self.book.followed) & self.kept(rows, owners)
-        for k, rule in enumerate(self.book.rules):  # a law may say what a rule says
+        for k, rule in enumerate(self.book.rules):  # equal texts of a rule and a law share an entry
             broken[rule.text] |= rule.formula.judge(view)[1] & ~excused[:, k]
         return broken
 
@@ -394,10 +385,18 @@ def _pinned(schema: Schema, factuals: np.ndarray) -> np.ndarray:
     return pinned
 
 
+def _held(pinned: np.ndarray, book: RuleBook) -> np.ndarray:
+    """The pinned cells, and those that they are computed from, (n, d)."""
+    held = pinned.copy()
+    for one in reversed(book.derivations):
+        held[:, one.inputs] |= held[:, [one.column]]
+    return held
+
+
 def _absolute(
     schema: Schema, own: np.ndarray, on_scale: np.ndarray, observed: tuple[np.ndarray, np.ndarray] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The limits that hold for all rows, (n, d) each; a row that is already outside them may stay, and come back."""
+    """The limits that hold for all rows, (n, d) each; those of a row outside them reach to where it is."""
     low, high = schema.suggested
     if observed is not None:
         held = schema.given_numbers & ~np.isnan(observed[0])
@@ -415,7 +414,7 @@ def _tighten(
     reach: tuple[float | np.ndarray | None, float | np.ndarray | None],
     owners: np.ndarray | slice = slice(None),
 ) -> None:
-    """Directions and ranges are relative to the factual's value; without one they do not apply."""
+    """Narrows limits in place to what directions and ranges leave from the own value; without one they stay."""
     down = 0.0 if direction == "increase" else -math.inf if reach[0] is None else reach[0]
     up = 0.0 if direction == "decrease" else math.inf if reach[1] is None else reach[1]
     # 0.7 + 0.1 is slightly less than 0.8, which a range of 0.1 is meant to reach
@@ -436,14 +435,14 @@ def _move_inwards(low: np.ndarray, high: np.ndarray, narrow: Mapping[int, type[n
 
 
 def _tighten_owners(
-    schema: Schema, factuals: np.ndarray, low: np.ndarray, high: np.ndarray, owners: np.ndarray, own: Constraints
+    schema: Schema, factuals: np.ndarray, low: np.ndarray, high: np.ndarray, owners: np.ndarray, given: Constraints
 ) -> None:
-    for name in dict.fromkeys((*own.direction, *own.range, *own.bounds)):
-        j, limits = schema.position(name), own.limits(schema[name])
+    for name in dict.fromkeys((*given.direction, *given.range, *given.bounds)):
+        j, limits = schema.position(name), given.limits(schema[name])
         cells = factuals[owners, j]
         on_scale = ordinary(schema.features[j], cells)
         _tighten(low, high, j, cells, on_scale, limits.direction, limits.range, owners)
-        # a row outside the bounds may stay where it is, but not move within the outside
+        # a cell outside these limits may keep its value; a new value must be inside
         floor, ceiling = limits.suggested
         low[owners, j] = np.maximum(low[owners, j], floor)
         high[owners, j] = np.minimum(high[owners, j], ceiling)

@@ -54,9 +54,9 @@ class GuardedSettings:
     pulled: bool = True
     """Whether transplants that flip the decision are starts also after being pulled towards the person. (S)"""
     inside: float = 0.97
-    """They are pulled a little less than the guard's limit allows, because settling moves a point. (T)"""
+    """The share of the guard's distance limit that they are pulled to, because final form moves a point. (T)"""
     radius_quantile: float = 0.95
-    """Without a distance limit, as far as this quantile of real rows' nearest distances. (T)"""
+    """Where the guard has no distance limit, they are pulled to this quantile of real rows' nearest distances. (T)"""
     ascents: int = 6
     """Steps along the model's score. (S)"""
     grid_values: int = 32
@@ -68,7 +68,7 @@ class GuardedSettings:
     shortlist: int = 400
     """Real rows near a person, and near a start that passes, among which versions are measured. (S)"""
     judged: int = 6
-    """The cheapest starts among which that one is looked for. (S)"""
+    """How many of the cheapest starts are measured to find the one that the second shortlist is taken around. (S)"""
     candidates: int = 6
     """Starts that are made better; half of them change different features. (S)"""
     light: float = 5.0
@@ -106,8 +106,7 @@ class GuardedSettings:
         """The settings of the engine's search; with `only_back`, of one that only takes changes of given rows back."""
         chosen = {name: getattr(self, name) for name in _GIVEN} | {
             "transplants": self.transplants * effort,
-            "further": 8 * self.transplants * effort,
-            "ranked": 8 * self.transplants * effort,
+            **dict.fromkeys(("further", "ranked"), 8 * self.transplants * effort),
             "candidates": self.candidates * effort,
             "different": self.candidates * effort // 2,
             "paired": self.paired * effort,

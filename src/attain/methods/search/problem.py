@@ -1,4 +1,7 @@
-"""What a search is given and gives back: `Problem.evaluate`, the one way from a candidate to an answer, and options."""
+"""What a search is given (`Problem`, `Ledger`, `Deadline`) and gives back (`Answers`), and what searches share.
+
+`Problem.evaluate` is the one way from a candidate to an answer; `diverse` and `different_changes` choose options.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from attain.tables import Region
 
 
 class Deadline:
-    """So many seconds from now for each of some people; None for no end, and then no clock is looked at."""
+    """A point in time, `timeout` seconds for each of `people` from now; None for none, and then no clock is read."""
 
     def __init__(self, timeout: float | None = None, people: int = 1) -> None:
         self._end = None if timeout is None else time.perf_counter() + timeout * people
@@ -33,14 +36,14 @@ class Deadline:
         return self.seconds_left <= 0
 
     def share(self, people: int) -> Deadline:
-        """When the first of so many people has used an even share of the time that is left."""
-        share = Deadline()
-        share._end = None if self._end is None else time.perf_counter() + self.seconds_left / people
-        return share
+        """The deadline of the next of `people` if each gets an even share of the time left."""
+        next_one = Deadline()
+        next_one._end = None if self._end is None else time.perf_counter() + self.seconds_left / people
+        return next_one
 
 
 class Ledger:
-    """Rows asked of the model, owner by owner, against a budget; and by when all is done.
+    """How many rows the model was asked about for each owner, a budget for these, and a deadline.
 
     Parameters
     ----------
@@ -72,12 +75,12 @@ class Ledger:
             return np.zeros_like(self.spent)
         return np.maximum(self.budget - self.spent, 0)
 
-    def affordable(self, owners: np.ndarray, reserve: int | np.ndarray = 0, price: int = 1) -> np.ndarray:
-        """Which of these rows can still be asked about, at `price` each, if every owner keeps `reserve` rows back.
+    def affordable(self, owners: np.ndarray, kept_back: int | np.ndarray = 0, price: int = 1) -> np.ndarray:
+        """Which rows can still be asked about, at `price` questions each, if every owner keeps `kept_back` questions.
 
         Earlier rows come first.
         """
-        left = np.maximum(self.left - reserve, 0) // price
+        left = np.maximum(self.left - kept_back, 0) // price
         if len(owners) <= left.min(initial=len(owners)):
             return np.ones(len(owners), dtype=bool)
         return rank_among(owners) < left[owners]
@@ -157,11 +160,11 @@ class Problem:
 
     @property
     def rows_searched(self) -> int:
-        """How many rows the models were asked about so far, but for gradients, and those asked again after errors."""
+        """How many rows the models were asked about so far, without those for gradients or again after an error."""
         return sum(goal.rows_asked - goal.reader.uncharged for goal in (self.goal, *self.others))
 
     def subset(self, owners: np.ndarray) -> Self:
-        """The problem of some rows; their budgets stay the same ones."""
+        """The problem of some rows; what is charged to it is charged here too."""
         return replace(self, region=self.region.subset(owners), ledger=self.ledger.subset(owners))
 
     def judge(self, rows: np.ndarray, owners: np.ndarray, *, charged: bool = True) -> Judgement:
@@ -198,7 +201,7 @@ class Problem:
         return self.options * self.goal.last_questions
 
     def _kept_back(self, reserve: int | np.ndarray | None) -> int | np.ndarray:
-        """The questions of the last check, and of as many rows more as `reserve` has more than there are options."""
+        """How many questions each owner keeps back: the last check's, and `price` for each row beyond the options."""
         more = 0 if reserve is None else np.maximum(reserve - self.options, 0)
         return self.last_price + more * self.price
 
@@ -219,8 +222,8 @@ class Problem:
         rows, owners
             The candidates (n, d), and which row of the batch each is for, (n,).
         reserve
-            For how many rows each owner keeps part of its budget back: at least one for each option, for the last
-            check, which is the default.
+            How many rows each owner keeps budget for. As many as there are options are for the last check, and are
+            kept in any case; None keeps only these.
         where
             A further condition on the candidates in final form, (n, d) → (n,), checked before the model is asked.
         distinct
@@ -331,7 +334,7 @@ class Pool:
         self.nearest = np.full(n_owners, np.inf)
 
     def add(self, rows: np.ndarray, owners: np.ndarray, distances: np.ndarray) -> None:
-        """Adds rows, each with its owner and its distance from it."""
+        """Adds rows, each with its owner and how far it is from this owner."""
         if not len(rows):
             return
         touched = np.unique(owners)
@@ -408,7 +411,7 @@ def different_changes(sort_key: np.ndarray, owners: np.ndarray, changed: np.ndar
 
 
 _GROWTH = 4
-"""By how much each block is larger than the one before it."""
+"""Each block has so many times as many candidates as all blocks before it together."""
 
 Candidates = Callable[[np.ndarray, int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """(owners, start, stop) → their candidates from rank start up to stop: rows, the owner of each, and its rank."""
@@ -426,7 +429,7 @@ class Hits(NamedTuple):
 
 
 def ranks_between(owners: np.ndarray, start: int, stop: int, available: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The ranks from start up to stop that each owner has, and whose each is; `owners` are sorted."""
+    """The owner of each rank from start up to stop that is available, and the rank, (m,) each; `owners` are sorted."""
     number = np.maximum(np.minimum(available[owners], stop) - start, 0)
     owners = np.repeat(owners, number)
     return owners, start + rank_within(owners)
