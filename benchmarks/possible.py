@@ -49,7 +49,7 @@ from attain import methods as explainers
 from attain.core.errors import MissingExtraError
 from attain.datasets import Dataset, load_german
 from attain.density import CHVAE
-from attain.methods.guarded.search import Costs
+from attain.methods.guarded.search import ShiftCosts
 from attain.metrics import AnswerMatrix, Background, EvaluationContext
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier
@@ -68,7 +68,7 @@ from experiments.data import load_adult, load_compas, load_gmsc, load_heloc
 def midrank_shift(c: EvaluationContext) -> np.ndarray:
     """The total shift of each answer by midranks, as the search sees it."""
     answers = np.where(c.found[:, None], c.answers, c.factuals)
-    shifts = Costs(c.percentiles, 0.0, 0.0).shifts(c.factuals, answers)
+    shifts = ShiftCosts(c.percentiles, 0.0, 0.0).shifts(c.factuals, answers)
     return np.where(c.found, total_shift(shifts, c.schema.free_columns), np.nan)
 
 

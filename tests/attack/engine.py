@@ -24,7 +24,7 @@ from attain.engine.cells import on_grid, snapped, spacing
 from attain.engine.score import LeastScore, LinearSums, Score, States, SumScore
 from attain.engine.search import Search
 from attain.engine.trees import TreeSums
-from attain.methods.guarded.search import Costs, GuardedSearch, GuardedSettings, crowd_of
+from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
 from attain.methods.search.moves import Scale
 from attain.population.percentiles import Percentiles
 from attain.population.reference import Reference
@@ -110,9 +110,9 @@ def search_of(region: Region, train: np.ndarray, random: np.random.Generator) ->
     space = MeasuringSpace.fit(schema, train)
     reference = Reference.build(schema, train, met=np.ones(len(train), dtype=bool), space=space)
     guard = Guard.fit(random.choice(["connected", "typical"]), reference, train[::3], settings.guard)
-    costs = Costs(Percentiles.fit(schema, train), *hostile(np.array([0.5, 0.02]), random, 0.02))
+    costs = ShiftCosts(Percentiles.fit(schema, train), *hostile(np.array([0.5, 0.02]), random, 0.02))
     relations = Relations.fit(schema, train)
-    return GuardedSearch(guard, relations, crowd_of(guard), (0.2, 0.02), costs, Scale(schema, train), 1, settings)
+    return GuardedSearch(guard, relations, engine_crowds(guard), (0.2, 0.02), costs, Scale(schema, train), 1, settings)
 
 
 def searched(search: GuardedSearch, region: Region, score: Score | None, random: np.random.Generator) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attain.methods.guarded.search import Costs
+from attain.methods.guarded.search import ShiftCosts
 from attain.population.percentiles import Percentiles
 from attain.schema import Feature, Schema
 
@@ -61,7 +61,7 @@ def differ(one: float, other: float) -> bool:
 def test_ranks_and_costs_are_those_of_the_formula(train: list, rows: list, seed: int) -> None:
     random, values, changed = np.random.default_rng(seed), np.array(train), np.array(rows)
     largest, number = 0.5 * (seed % 3), 0.02 * (seed % 2)
-    price = Costs(Percentiles.fit(SCHEMA, values), largest, number).engine
+    price = ShiftCosts(Percentiles.fit(SCHEMA, values), largest, number).engine
     own, weights = values[random.integers(len(values), size=len(changed))], random.random(changed.shape) + 0.5
     ranks = np.full(changed.shape, NAN)
     for j, feature in enumerate(SCHEMA):
@@ -84,7 +84,7 @@ def test_ranks_and_costs_are_those_of_the_formula(train: list, rows: list, seed:
 def test_costs_of_a_column_worked_out_by_hand() -> None:
     schema = Schema((Feature("x", "real"),))
     values = np.array([[0.0], [0.0], [0.0], [2.0], [4.0]])
-    price = Costs(Percentiles.fit(schema, values), 0.5, 0.02).engine
+    price = ShiftCosts(Percentiles.fit(schema, values), 0.5, 0.02).engine
     cells = np.array([[-1.0], [0.0], [1.0], [2.0], [4.0], [5.0]])
     # at 1, half way from 0 to 2: 0.6 − 0.05 · 0.6 + 0.05 · (0.6 + 0.2) / 2
     assert price.ranks(cells).ravel() == pytest.approx([0, 0.3, 0.59, 0.7, 0.9, 1])

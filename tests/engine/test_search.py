@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Guarded, Schema
 from attain.engine.search import Search
-from attain.methods.guarded.search import Costs, GuardedSearch, GuardedSettings, crowd_of
+from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
 from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal, Model
@@ -84,10 +84,9 @@ def parts(setting: str, *, model: str = "linear", crowd: int = 8000, people: int
     reference = Reference.build(SCHEMA, values, met=met, space=MeasuringSpace.fit(SCHEMA, values))
     others = Table.read(frame(200, 5), SCHEMA).values
     guard = Guard.fit(setting, reference, others[goal.judge(others).met], chosen.guard)
-    costs = Costs(Percentiles.fit(SCHEMA, values), 0.5, 0.02)
-    search = GuardedSearch(
-        guard, Relations.fit(SCHEMA, values[:0]), crowd_of(guard), (0.2, 0.02), costs, Scale(SCHEMA, values), 1, chosen
-    )
+    costs = ShiftCosts(Percentiles.fit(SCHEMA, values), 0.5, 0.02)
+    relations, crowds = Relations.fit(SCHEMA, values[:0]), engine_crowds(guard)
+    search = GuardedSearch(guard, relations, crowds, (0.2, 0.02), costs, Scale(SCHEMA, values), 1, chosen)
     region = Region.of(Table.read(TRAIN[~met].iloc[:people], SCHEMA), Constraints.of(None))
     problem = Problem(goal, region, Ledger(len(region), 5000), 1, 0)
     rates = np.geomspace(0.2, 0.02, chosen.relaxations)

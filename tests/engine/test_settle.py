@@ -20,7 +20,7 @@ def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def test_a_row_is_settled_as_in_plain_python(seed: int, guided: bool) -> None:
     region, random = case(seed)
     rows, owners, guides = candidates(region, random, 12)
-    formed, admitted = region.settled(rows, owners, guides if guided else None)
+    formed, admitted = region.form_and_admit(rows, owners, guides if guided else None)
     for i, (row, owner) in enumerate(zip(rows.tolist(), owners.tolist(), strict=True)):
         expected, fine = Reference(region, owner).settled(row, guides[i].tolist() if guided else None)
         np.testing.assert_array_equal(formed[i], expected)
@@ -31,7 +31,7 @@ def test_a_row_is_settled_as_in_plain_python(seed: int, guided: bool) -> None:
 def test_rules_laws_and_computed_columns_are_as_in_plain_python(seed: int) -> None:
     region, random = case(seed)
     rows, owners, _ = candidates(region, random, 12)
-    formed, admitted = region.settled(rows, owners)
+    formed, admitted = region.form_and_admit(rows, owners)
     assert (region.admits(formed, owners) == admitted).all()
     kept, derived = region.kept(formed, owners), region.derived(rows, region.factuals[owners])
     unlawful = region.breaks_law(formed, owners)
@@ -48,8 +48,8 @@ def test_rules_laws_and_computed_columns_are_as_in_plain_python(seed: int) -> No
 def test_the_final_form_of_a_final_form_is_itself(seed: int, guided: bool) -> None:
     region, random = case(seed)
     rows, owners, guides = candidates(region, random, 40)
-    formed, admitted = region.settled(rows, owners, guides if guided else None)
-    again, still = region.settled(formed, owners)
+    formed, admitted = region.form_and_admit(rows, owners, guides if guided else None)
+    again, still = region.form_and_admit(formed, owners)
     assert again[admitted].tobytes() == formed[admitted].tobytes()
     assert still[admitted].all()
 
@@ -58,11 +58,11 @@ def test_the_final_form_of_a_final_form_is_itself(seed: int, guided: bool) -> No
 def test_a_row_is_settled_alike_alone_and_among_others(seed: int) -> None:
     region, random = case(seed)
     rows, owners, guides = candidates(region, random, 20)
-    together = (*region.settled(rows, owners, guides), region.book.derive(rows, region.factuals[owners]))
+    together = (*region.form_and_admit(rows, owners, guides), region.book.derive(rows, region.factuals[owners]))
     for i in range(0, 20, 5):
         at = np.array([i])
         alone = (
-            *region.settled(rows[at], owners[at], guides[at]),
+            *region.form_and_admit(rows[at], owners[at], guides[at]),
             region.book.derive(rows[at], region.factuals[owners[at]]),
         )
         for one, among in zip(alone, together, strict=True):
@@ -72,7 +72,7 @@ def test_a_row_is_settled_alike_alone_and_among_others(seed: int) -> None:
 def test_no_rows_give_none() -> None:
     region, _ = case(1)
     none = np.empty(0, dtype=np.intp)
-    for found in region.settled(region.factuals[none], none, region.factuals[none]):
+    for found in region.form_and_admit(region.factuals[none], none, region.factuals[none]):
         assert len(found) == 0
     assert region.kept(region.factuals[none], none).shape == (0, len(region.book.rules))
 
@@ -82,11 +82,11 @@ def test_what_the_engine_is_given_must_fit() -> None:
     rows, owners = region.factuals, np.arange(len(region))
     for wrong in (owners + 1, owners - 1, owners[:-1]):
         with pytest.raises(IndexError, match="rows need as many owners"):
-            region.settled(rows, wrong)
+            region.form_and_admit(rows, wrong)
     with pytest.raises(ValueError, match="instead of rows"):
-        region.settled(rows[:, 1:], owners)
+        region.form_and_admit(rows[:, 1:], owners)
     with pytest.raises(ValueError, match="instead of 6 rows"):
-        region.settled(rows, owners, rows[1:])
+        region.form_and_admit(rows, owners, rows[1:])
     with pytest.raises(ValueError, match="instead of 6 rows"):
         region.derived(rows, rows[1:])
 
@@ -94,7 +94,7 @@ def test_what_the_engine_is_given_must_fit() -> None:
 def test_a_region_that_was_used_can_be_sent_to_another_process() -> None:
     region, random = case(3)
     rows, owners, guides = candidates(region, random, 40)
-    before = region.settled(rows, owners, guides)
+    before = region.form_and_admit(rows, owners, guides)
     sent: Region = pickle.loads(pickle.dumps(region))
-    for one, other in zip(before, sent.settled(rows, owners, guides), strict=True):
+    for one, other in zip(before, sent.form_and_admit(rows, owners, guides), strict=True):
         assert one.tobytes() == other.tobytes()

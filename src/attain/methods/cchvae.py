@@ -183,7 +183,7 @@ class Algorithm1:
         farthest = self.latent.farthest(settings.norm)
         while active.size:
             inner = settings.step * shells[active]
-            spent = self.problem.spent(self._keep)[active]
+            spent = self.problem.out_of_budget(self._keep)[active]
             beyond, many = inner > farthest[active], shells[active] >= settings.max_shells
             # the first reason that holds; of rows with hits it is not used
             status[active] = _REASONS[np.argmax((spent, beyond, many, np.ones_like(spent)), axis=0)]

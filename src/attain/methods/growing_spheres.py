@@ -123,7 +123,7 @@ class _Shells:
         wanted = 1 if self.problem.options == 1 else 2 * self.problem.options
         active = np.arange(len(self.problem))
         while active.size:
-            spent = self.problem.spent(self.reserve)[active]
+            spent = self.problem.out_of_budget(self.reserve)[active]
             beyond = inner[active] > self.moves.farthest[active]
             empty = pool.size[active] == 0
             status[active[empty & spent]] = Status.BUDGET_SPENT

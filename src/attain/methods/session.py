@@ -294,10 +294,8 @@ class Session:
         """What `explain` returns for people whom the model was asked about."""
         explainer = self.explainer
         problem, outcome = self._problem(people, call)
-        measured, size = (
-            partial(explainer._measured, problem.inspected),
-            explainer._batch_size(call.n, problem.inspected),
-        )
+        measured = partial(explainer._measured, problem.inspected)
+        size = explainer._batch_size(call.n, problem.inspected)
         with Batches(problem, outcome, size, type(explainer).__name__) as batches:
             for batch in batches:
                 try:

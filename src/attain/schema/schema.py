@@ -257,6 +257,11 @@ class Schema:
         return np.array([feature.searched for feature in self.features], dtype=bool)
 
     @cached_property
+    def counted(self) -> np.ndarray:
+        """Which features count where changes are counted: those that are neither computed nor clocks, (d,)."""
+        return np.array([feature.computed is None and feature.clock is None for feature in self.features], dtype=bool)
+
+    @cached_property
     def fillable(self) -> np.ndarray:
         """Which features may be filled where they are missing, (d,)."""
         return np.array([feature.fillable for feature in self.features], dtype=bool)

@@ -183,7 +183,7 @@ class Region:
                 elsewhere = allowed[:, :-1] & (cells[:, None] != np.array(list(feature.special)))
                 stuck[:, j] = (stuck[:, j] | ~allowed[:, -1]) & ~elsewhere.any(axis=1)
             else:
-                stuck[:, j] = self.levels(j).sum(axis=1) <= ~np.isnan(cells)
+                stuck[:, j] = self.levels(j).sum(axis=1) <= (~np.isnan(cells)).astype(int)  # its own level, or none
         return stuck & self.schema.searched
 
     def _may_take(self, j: int, codes: np.ndarray, owners: np.ndarray) -> np.ndarray:
@@ -209,8 +209,7 @@ class Region:
         differs = np.asarray(rows != own)
         if self._gaps:
             differs &= ~(np.isnan(rows) & np.isnan(own))
-        differs[:, [*(j for j, _ in self.schema.derivations), *self.schema.clocks]] = False
-        return differs
+        return differs & self.schema.counted
 
     def waits(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which rows take longer than their changes need, (m,): see `Timing.waits`."""
@@ -234,21 +233,21 @@ class Region:
         that is easy: first, if there are `guides`, by taking all features of the rule from the candidate's guide, a
         record that it was made from. The final form of a final form is itself.
         """
-        return self.settled(rows, owners, guides)[0]
+        return self.form_and_admit(rows, owners, guides)[0]
 
-    def settled(
+    def form_and_admit(
         self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """`final_form` of candidates, and which of them `admits`."""
         return self.settler.settled(rows, owners, guides)
 
     def admits(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rows are in final form, change something, and satisfy what final form does not ensure.
+        """Which rows a search may propose: in final form, and with what final form does not ensure.
 
-        That is rules between features, limits of derived columns and the number of changes. For searches; `allows`
-        checks everything.
+        That is that something changes, rules between features, limits of derived columns and the number of changes.
+        `allows` checks everything.
         """
-        formed, admitted = self.settled(rows, owners)
+        formed, admitted = self.form_and_admit(rows, owners)
         return admitted & np.asarray(unchanged(formed, rows).all(axis=1))
 
     def breaks_law(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
@@ -261,17 +260,14 @@ class Region:
 
     def derived(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """The rows with computed columns computed again, on their grid."""
-        return self.book.engine.computed(rows, factuals, True)
+        return self.book.engine.computed(rows, factuals, rounds=True)
 
     @cached_property
     def settler(self) -> Settler:
-        """What the engine knows of these rows."""
-        n, d = self.factuals.shape
-        states = [np.zeros((n, 0), dtype=bool), *(self.states[j] for j in sorted(self.states))]
-        counted = np.ones(d, dtype=bool)
-        counted[[*(j for j, _ in self.schema.derivations), *self.schema.clocks]] = False
-        limits = self.factuals, self.start, self.low, self.high, self.frozen, np.concatenate(states, axis=1)
-        return Settler(self.book.engine, *limits, self._excused, counted, self.max_changes)
+        """These rows and what they may become, as the engine puts candidates into final form."""
+        states = [np.zeros((len(self), 0), dtype=bool), *(self.states[j] for j in sorted(self.states))]
+        cells = self.factuals, self.start, self.low, self.high, self.frozen, np.concatenate(states, axis=1)
+        return Settler(self.book.engine, *cells, self._excused, self.schema.counted, self.max_changes)
 
     @cached_property
     def _excused(self) -> np.ndarray:
@@ -283,7 +279,7 @@ class Region:
         return [rule for rule, excused in zip(self.book.rules, self._excused[i], strict=True) if not excused]
 
     def allows(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which rows satisfy every rule."""
+        """Which rows have no violation: the complete check."""
         broken = self.violations(rows, owners)
         return ~np.logical_or.reduce(list(broken.values())) if len(rows) else np.zeros(0, dtype=bool)
 
@@ -305,24 +301,25 @@ class Region:
                 broken["immutable"] |= moved & self.frozen[owners, j]
             broken["level"] |= moved & np.isnan(cells)
             if feature.numeric:
-                self._number_broken(broken, j, cells, moved, owners)
+                self._add_number_violations(broken, j, cells, moved, owners)
             else:
-                self._level_broken(broken, j, cells, moved, owners)
+                self._add_level_violations(broken, j, cells, moved, owners)
         if self.book.timing is not None:
             broken["months"] = self._months_broken(self.book.timing, rows, owners)
         broken["max_changes"] = self.changed(rows, owners).sum(axis=1) > self.max_changes[owners]
         return broken | self._rules_broken(rows, owners)
 
     def _rules_broken(self, rows: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
-        """For each rule by its text, the rows that break it, judged by its own formula, and are not excused."""
+        """For each rule by its text, the rows that break it by its own formula, and for which that is not tolerated."""
         view = View(self.schema.features, rows)
         broken = {rule.text: np.zeros(len(rows), dtype=bool) for rule in self.book.rules}
-        excused = (self._excused[owners] | self.book.followed) & self.kept(rows, owners)
+        # a law that the person breaks too, and not by more; or one that holds but for the rounding of what follows it
+        tolerated = (self._excused[owners] | self.book.followed) & self.kept(rows, owners)
         for k, rule in enumerate(self.book.rules):  # equal texts of a rule and a law share an entry
-            broken[rule.text] |= rule.formula.judge(view)[1] & ~excused[:, k]
+            broken[rule.text] |= rule.formula.judge(view)[1] & ~tolerated[:, k]
         return broken
 
-    def _number_broken(
+    def _add_number_violations(
         self, broken: dict[str, np.ndarray], j: int, cells: np.ndarray, moved: np.ndarray, owners: np.ndarray
     ) -> None:
         feature = self.schema.features[j]
@@ -337,7 +334,7 @@ class Region:
             for k, code in enumerate(feature.special):
                 broken["transition"] |= moved & (cells == code) & ~allowed[:, k]
 
-    def _level_broken(
+    def _add_level_violations(
         self, broken: dict[str, np.ndarray], j: int, cells: np.ndarray, moved: np.ndarray, owners: np.ndarray
     ) -> None:
         known = (cells >= 0) & (cells < len(self.schema.features[j].levels)) & (cells == np.rint(cells))
@@ -452,18 +449,18 @@ def _states(feature: Feature, own: np.ndarray) -> np.ndarray:
     """The levels, or special codes followed by an ordinary value, that each row may be in."""
     if not (feature.numeric or feature.avoid or feature.transitions):
         return np.ones((len(own), len(feature.levels)), dtype=bool)
-    names: list[object] = list(feature.levels) if not feature.numeric else [*feature.special, VALUE]
-    n, k = len(own), len(names)
-    allowed = np.ones((n, k), dtype=bool) if not feature.numeric else np.zeros((n, k), dtype=bool)
+    names: list[object] = [*feature.special, VALUE] if feature.numeric else list(feature.levels)
+    # without transitions a level may become any other; a special code, or an ordinary number, stays one
+    allowed = np.full((len(own), len(names)), not feature.numeric)
     current = _current_state(feature, own)
     avoided = set(feature.avoid)
     if avoided:
         allowed[:, [name in avoided for name in names]] = False
-    for position in (place for place in np.unique(current).tolist() if 0 <= place < k):
+    for position in np.unique(current[(current >= 0) & (current < len(names))]).tolist():
         here = current == position
-        goals = feature.transitions.get(names[position])
-        if goals is not None:
-            reachable = set(goals) - avoided
+        targets = feature.transitions.get(names[position])
+        if targets is not None:
+            reachable = set(targets) - avoided
             allowed[here] = [other in reachable for other in names]
         allowed[here, position] = True
     if feature.numeric:

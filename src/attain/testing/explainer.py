@@ -314,7 +314,7 @@ class _Clock:
 @contextmanager
 def _slow_world() -> Iterator[_Clock]:
     clock = _Clock()
-    looks = [(Region, name, 0.02) for name in ("settled", "final_form", "admits", "allows", "kept")]
+    looks = [(Region, name, 0.02) for name in ("form_and_admit", "final_form", "admits", "allows", "kept")]
     with ExitStack() as stack:
         for owner, name, seconds in (*looks, (Goal, "judge", 0.1), (Goal, "decide", 0.1)):
             slower = clock.advanced_by(getattr(owner, name), seconds)

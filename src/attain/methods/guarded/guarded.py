@@ -19,7 +19,7 @@ from attain.methods.guarded.guard_context import (
     held_out,
 )
 from attain.methods.guarded.purposes import with_purposes
-from attain.methods.guarded.search import LESS_TYPICAL, Costs, GuardedSearch, GuardedSettings, crowd_of
+from attain.methods.guarded.search import LESS_TYPICAL, GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
 from attain.methods.recourse.actionable_recourse import exact_recourse
 from attain.methods.recourse.actions import ActionGrid, Actions
 from attain.methods.search.moves import Scale
@@ -284,7 +284,7 @@ class Guarded(Explainer):
             self._settings,
         )
         linear = self._recourse.score(goal) if self.easiest else None
-        return replace(found, linear=linear, crowds=crowd_of(found.guard))
+        return replace(found, linear=linear, crowds=engine_crowds(found.guard))
 
     def _typicality(self, inspected: GuardContext, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
         return self._measured(inspected, rows, own)["typicality"]
@@ -311,8 +311,8 @@ class Guarded(Explainer):
         return rate, rate / self._settings.unusual
 
     @property
-    def _costs(self) -> Costs:
-        return Costs(self.percentiles_, self.max_shift_weight, self.change_weight)
+    def _costs(self) -> ShiftCosts:
+        return ShiftCosts(self.percentiles_, self.max_shift_weight, self.change_weight)
 
     @property
     def _months_cost(self) -> bool:

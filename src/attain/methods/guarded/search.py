@@ -104,22 +104,24 @@ class GuardedSettings:
 
     def engine(self, *, radius: float, effort: int, options: int, compiled: bool, only_back: bool) -> dict[str, float]:
         """The settings of the engine's search; with `only_back`, of one that only takes changes of given rows back."""
-        chosen = {name: getattr(self, name) for name in _GIVEN} | {
+        chosen = {name: getattr(self, name) for name in _SAME_NAMES} | {
             "transplants": self.transplants * effort,
             **dict.fromkeys(("further", "ranked"), 8 * self.transplants * effort),
             "candidates": self.candidates * effort,
             "different": self.candidates * effort // 2,
             "paired": self.paired * effort,
-            "pool": self.pool * max(options, 3),  # so that the answer is the first of three options
+            "pool": self.pool * max(options, 3),  # so that one option is the same as the first of three
             "at_once": 1 if compiled else self.at_once,
             "light_first": self.light > 0,
             "radius": radius,
         }
-        nothing = ("transplants", "further", "paired", "attractors", "pulled", "light_first")
-        return chosen | dict.fromkeys(nothing, 0) | {"ascents": -1} if only_back else chosen
+        if only_back:
+            chosen |= dict.fromkeys(("transplants", "further", "paired", "attractors", "pulled", "light_first"), 0)
+            chosen["ascents"] = -1  # 0 would still compare values before the first step
+        return chosen
 
 
-_GIVEN = (
+_SAME_NAMES = (
     *("shortlist", "judged", "ascents", "bisections", "attractors", "exchanged", "pair_rows", "rounds"),
     *("pulled", "light", "heavy", "related"),
 )
@@ -130,7 +132,7 @@ _IN_STEP = 128
 """The people whose searches ask a model together."""
 
 
-class Found(NamedTuple):
+class RatedVersions(NamedTuple):
     """Answers grouped by owner, best first: rows (n, d), and for each its owner, cost, typicality and p-value, (n,)."""
 
     rows: np.ndarray
@@ -141,7 +143,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Costs:
+class ShiftCosts:
     """The weights of the cost: Σ_j c_j |ΔF_j| + w max_j c_j |ΔF_j| + λ #changes, by midranks F."""
 
     percentiles: Percentiles
@@ -152,18 +154,17 @@ class Costs:
     def engine(self) -> Price:
         """The costs, for the engine."""
         schema = self.percentiles.schema
-        derived = {*schema.clocks, *(j for j, _ in schema.derivations)}
         codes = [list(feature.special) for feature in schema]
         return Price(
-            np.concatenate([*self.percentiles.points, np.empty(0)]),
-            np.concatenate([*self.percentiles.shares, np.empty(0)]),
-            np.cumsum([0, *map(len, self.percentiles.points)]).astype(np.intp),
-            np.array([code for some in codes for code in some], dtype=np.float64),
-            np.cumsum([0, *map(len, codes)]).astype(np.intp),
-            np.isin(range(len(schema)), schema.free_columns).view(np.uint8),
-            (~np.isin(range(len(schema)), list(derived))).view(np.uint8),
-            self.max_shift_weight,
-            self.change_weight,
+            points=np.concatenate([*self.percentiles.points, np.empty(0)]),
+            shares=np.concatenate([*self.percentiles.shares, np.empty(0)]),
+            first=np.cumsum([0, *map(len, self.percentiles.points)]).astype(np.intp),
+            codes=np.array([code for special in codes for code in special], dtype=np.float64),
+            first_code=np.cumsum([0, *map(len, codes)]).astype(np.intp),
+            priced=np.isin(range(len(schema)), schema.free_columns).view(np.uint8),
+            counted=schema.counted.view(np.uint8),
+            max_shift_weight=self.max_shift_weight,
+            change_weight=self.change_weight,
         )
 
     def shifts(self, own: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -177,31 +178,31 @@ class Costs:
         return costs
 
 
-def crowd_of(guard: Guard) -> tuple[Crowd, Crowd]:
-    """The guard's real rows for the engine: those among which outlier factors are taken, and all."""
+def engine_crowds(guard: Guard) -> tuple[Crowd, Crowd]:
+    """The guard's real rows for the engine: the crowd, with what outlier factors need, and all; often the same."""
     crowd, sizes = guard.crowd, np.array([part.k for part in guard.local_densities], dtype=np.intp)
     reaches = guard.reaches if len(sizes) else np.empty((len(crowd), 0, 2))
-    near = Crowd(crowd.space.engine, crowd.values, crowd.points, np.ascontiguousarray(reaches), sizes)
+    dense = Crowd(crowd.space.engine, crowd.values, crowd.points, np.ascontiguousarray(reaches), sizes)
     if guard.reference is crowd:
-        return near, near
-    every, none = guard.reference, np.empty(0, dtype=np.intp)
-    return near, Crowd(crowd.space.engine, every.values, every.points, np.empty((len(every), 0, 2)), none)
+        return dense, dense
+    every, no_sizes = guard.reference, np.empty(0, dtype=np.intp)
+    return dense, Crowd(crowd.space.engine, every.values, every.points, np.empty((len(every), 0, 2)), no_sizes)
 
 
-def grid_of(schema: Schema, scale: Scale, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values of each free feature (f, G), and how many there are, (f,): all levels, or some that training rows have.
+def compared_values(schema: Schema, scale: Scale, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most `most` values of each free feature, (f, G), padded with NaN, and how many there are, (f,).
 
-    Half of them are spread evenly over the rows, the others over the different values: where most rows share one, few
-    of the first would be another.
+    These are all levels where they are few enough, else training values: half of them picked evenly by rows, and the
+    rest evenly by distinct value, because most rows may share one.
     """
     values = []
     for j in schema.free_columns:
-        different = np.unique(scale.pools[j])
-        if len(different) > most:
-            halves = (scale.pools[j], most - most // 2), (different, most // 2)
-            different = np.unique([cells[np.linspace(0, len(cells) - 1, n).astype(np.intp)] for cells, n in halves])
         levels = len(schema.features[j].levels)
-        values.append(np.arange(float(levels)) if 0 < levels <= most else different)
+        picked = np.arange(float(levels)) if 0 < levels <= most else np.unique(scale.pools[j])
+        if len(picked) > most:
+            halves = (scale.pools[j], most - most // 2), (picked, most // 2)
+            picked = np.unique([cells[np.linspace(0, len(cells) - 1, n).astype(np.intp)] for cells, n in halves])
+        values.append(picked)
     grid = np.full((len(values), max(map(len, values), default=0)), np.nan)
     for k, cells in enumerate(values):
         grid[k, : len(cells)] = cells
@@ -228,7 +229,7 @@ class GuardedSearch:
     relations: Relations
     crowds: tuple[Crowd, Crowd]
     rates: tuple[float, float]
-    costs: Costs
+    costs: ShiftCosts
     scale: Scale
     effort: int
     settings: GuardedSettings
@@ -242,7 +243,7 @@ class GuardedSearch:
         if problem.others:
             found, holds_under = self._robust(problem, easiest)
         else:
-            found = self._judged(*self._versions(problem, easiest), problem)
+            found = self._rated_versions(problem, easiest)
         sort_key = found.cost + LESS_TYPICAL * found.typicality
         changed = problem.region.changed(found.rows, found.owners)
         chosen = different_changes(sort_key, found.owners, changed, problem.options)
@@ -258,26 +259,24 @@ class GuardedSearch:
             figures["easiest_shift"] = shift[owners]
         if holds_under is not None:
             figures["holds_under"] = holds_under[chosen]
-        status = problem.statuses(owners, problem.spent(2 * problem.options), Status.NO_CHANGE_FOUND)
+        status = problem.statuses(owners, problem.out_of_budget(_reserve(problem)), Status.NO_CHANGE_FOUND)
         return Answers(found.rows[chosen], owners, sort_key[chosen], status, figures)
 
-    def _robust(self, problem: Problem, easiest: Answers | None) -> tuple[Found, np.ndarray]:
+    def _robust(self, problem: Problem, easiest: Answers | None) -> tuple[RatedVersions, np.ndarray]:
         """Answers valid under all models, or else under the first; and the share of the others each is valid under."""
         joint = JointGoal(problem.goal, problem.others)
         # half the budget is kept for rows without an answer that is valid under all models
         half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
-        narrow = replace(problem, goal=joint, ledger=half)
-        found = self._judged(*self._versions(narrow, easiest), narrow)
+        found = self._rated_versions(replace(problem, goal=joint, ledger=half), easiest)
         rest = np.setdiff1d(np.arange(len(problem)), found.owners)
         if rest.size:
-            wide = problem.subset(rest)
-            more = self._judged(*self._versions(wide, None if easiest is None else easiest.subset(rest)), wide)
+            more = self._rated_versions(problem.subset(rest), None if easiest is None else easiest.subset(rest))
             more = more._replace(owners=rest[more.owners])
-            found = Found(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
+            found = RatedVersions(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
         return found, joint.share(found.rows) if len(found.rows) else np.empty(0)
 
     def walked_back(self, problem: Problem, rows: np.ndarray) -> np.ndarray:
-        """Answers of different rows (n, d) with changes taken back that only the guard's distances ask for."""
+        """Answers (n, d), one of each row of the problem, without changes that only the guard's distances ask for."""
         rows, left = rows.copy(), np.arange(len(rows))
         while left.size:  # what goes back may free what was tried before it
             before = rows[left]
@@ -297,19 +296,17 @@ class GuardedSearch:
         only changes of these are taken back, and distances have no limits.
         """
         region, score = problem.region, problem.goal.compiled_score()
-        further = [region.factuals[:0]] * len(problem)
+        given_rows = [region.factuals[:0]] * len(problem)
         if given is not None:
             for owner, row in zip(given.owners, given.rows, strict=True):
-                further[owner] = row[None]
+                given_rows[owner] = row[None]
         # where the compiled score does not know a person's record, the model is asked
         known = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(region.start))
         rows = [region.factuals[:0]] * len(problem)
-        if known.any():
-            for i, found in self._compiled(problem, positions(known), self._people(problem, score, only_back), further):
-                rows[i] = found
-        if not known.all():
-            for i, found in self._asked(problem, positions(~known), self._people(problem, None, only_back), further):
-                rows[i] = found
+        for run, owners, compiled in ((self._run_compiled, known, score), (self._run_asking, ~known, None)):
+            if owners.any():
+                for i, found in run(problem, positions(owners), self._people(problem, compiled, only_back), given_rows):
+                    rows[i] = found
         owners = np.repeat(np.arange(len(problem)), [len(found) for found in rows])
         return np.concatenate([region.factuals[:0], *rows]), owners
 
@@ -319,27 +316,39 @@ class GuardedSearch:
         # a limit of −∞, which nothing passes, is 0 for the engine
         return [max(limit, 0.0) for limit in (*limits.factors, limits.distance, self.relations.limit(rate))]
 
-    def _people(self, problem: Problem, score: Score | None, only_back: bool = False) -> People:
-        region, schema, settings = problem.region, problem.region.schema, self.settings
-        table = np.array([self._limits(float(rate)) for rate in np.geomspace(*self.rates, settings.relaxations)])
+    def _limit_table(self, only_back: bool) -> np.ndarray:
+        """The limits step by step, (steps, factors + 2); the last two columns are distance and relations.
+
+        The first step is tighter by relations, and the last has no limits.
+        """
+        rates = np.geomspace(*self.rates, self.settings.relaxations)
+        table = np.array([self._limits(rate) for rate in rates.tolist()])
         if len(self.relations):
             table = np.concatenate((table[:1], table))
-            table[0, -1] *= settings.inside_relations
+            table[0, -1] *= self.settings.inside_relations
         if only_back:
             table[:, :-1] = np.inf
-        near = float(np.quantile(self.guard.own_distances, settings.radius_quantile))
-        grid, values = grid_of(schema, self.scale, settings.asked_values if score is None else settings.grid_values)
-        unlimited = replace(region, max_changes=np.full(len(region), len(schema)))  # more is an excess
+        return np.concatenate((table, np.full((1, table.shape[1]), np.inf)))
+
+    def _people(self, problem: Problem, score: Score | None, only_back: bool) -> People:
+        region, schema, settings = problem.region, problem.region.schema, self.settings
+        limits = self._limit_table(only_back)
+        radius = min(float(limits[0, -2]), float(np.quantile(self.guard.own_distances, settings.radius_quantile)))
+        most = settings.asked_values if score is None else settings.grid_values
+        grid, n_values = compared_values(schema, self.scale, most)
+        # the engine counts changes beyond `most` as excess, so that final form must not refuse them
+        unlimited = replace(region, max_changes=np.full(len(region), len(schema)))
         movable = np.zeros(region.frozen.shape, dtype=bool)
         movable[:, schema.free_columns] = ~region.frozen[:, schema.free_columns]
         return People(
-            unlimited.settler,
-            self.costs.engine,
-            *self.crowds,
-            score,
-            self.relations.engine,
-            (self.relations.together & settings.families).view(np.uint8),
-            {
+            settler=unlimited.settler,
+            price=self.costs.engine,
+            crowd=self.crowds[0],
+            known=self.crowds[1],
+            score=score,
+            relations=self.relations.engine,
+            together=(self.relations.together & settings.families).view(np.uint8),
+            region={
                 "own": region.factuals,
                 "start": region.start,
                 "weights": region.cost,
@@ -348,13 +357,13 @@ class GuardedSearch:
                 "movable": movable.view(np.uint8),
                 "most": region.max_changes.astype(np.intp),
             },
-            np.asarray(schema.free_columns, dtype=np.intp),
-            grid,
-            values,
-            np.array([feature.ordered for feature in schema]).view(np.uint8),
-            np.concatenate((table, np.full((1, table.shape[1]), np.inf))),
-            settings.engine(
-                radius=settings.inside * min(float(table[0, -2]), near),
+            free=np.asarray(schema.free_columns, dtype=np.intp),
+            grid=grid,
+            values=n_values,
+            ordered=np.array([feature.ordered for feature in schema]).view(np.uint8),
+            limits=limits,
+            settings=settings.engine(
+                radius=settings.inside * radius,
                 effort=self.effort,
                 options=problem.options,
                 compiled=score is not None,
@@ -362,43 +371,38 @@ class GuardedSearch:
             ),
         )
 
-    def _left(self, problem: Problem) -> np.ndarray:
-        """How many questions the search of each row may ask, (n,)."""
-        left: np.ndarray = np.maximum(problem.ledger.left - problem._kept_back(2 * problem.options), 0)
-        return left // problem.price
-
-    def _compiled(
-        self, problem: Problem, owners: np.ndarray, people: People, further: list[np.ndarray]
+    def _run_compiled(
+        self, problem: Problem, owners: np.ndarray, people: People, given_rows: list[np.ndarray]
     ) -> list[tuple[int, np.ndarray]]:
-        """What the searches of people find whose questions the engine answers itself."""
-        found, search, left = [], Search(people), self._left(problem)
+        """The versions found for each of `owners`, with the model compiled."""
+        found, search, left = [], Search(people), problem.rows_left(_reserve(problem))
         for i in owners.tolist():
             if problem.ledger.deadline.passed:
                 break
-            search.begin_with(i, int(left[i]), further[i])
+            search.begin_with(i, int(left[i]), given_rows[i])
             search.run()
             problem.ledger.charge(np.array([i]), np.array([search.asked]))
             problem.goal.reader.count_rows(search.asked)
             found.append((i, search.answers()))
         return found
 
-    def _asked(
-        self, problem: Problem, owners: np.ndarray, people: People, further: list[np.ndarray]
+    def _run_asking(
+        self, problem: Problem, owners: np.ndarray, people: People, given_rows: list[np.ndarray]
     ) -> list[tuple[int, np.ndarray]]:
-        """What the searches of people find that ask the model: all of them in step, one batch a step."""
-        found, left = [], self._left(problem)
+        """The versions found for each of `owners`, with the model asked: by all in step, one batch a step."""
+        found, left = [], problem.rows_left(_reserve(problem))
         for start in range(0, len(owners), _IN_STEP):
             searches = []
             for i in owners[start : start + _IN_STEP].tolist():
                 searches.append(Search(people))
-                searches[-1].begin_with(i, int(left[i]), further[i])
+                searches[-1].begin_with(i, int(left[i]), given_rows[i])
             waiting = searches
             while waiting:
                 parts = [search.ask() for search in waiting]
                 rows = np.concatenate(parts)
                 whose = np.repeat([search.owner for search in waiting], [len(part) for part in parts])
                 met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), problem.goal.lowest)
-                able = positions(problem.affordable(whose, 2 * problem.options))
+                able = positions(problem.affordable(whose, _reserve(problem)))
                 if able.size:
                     met[able], score[able], questions, _ = problem.goal.judge(rows[able])
                     problem.ledger.charge(whose[able], questions)
@@ -406,31 +410,41 @@ class GuardedSearch:
                 for search, part, end in zip(waiting, parts, ends, strict=True):
                     at = slice(end - len(part), end)
                     search.tell(met[at].view(np.uint8), score[at])
+                # a search that asks about nothing has ended
                 waiting = [search for search, part in zip(waiting, parts, strict=True) if len(part)]
             found += [(search.owner, search.answers()) for search in searches]
         return found
 
-    def _judged(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> Found:
-        """Versions grouped by owner, the cheapest first, with how typical each is; those that had to be judged."""
+    def _rated_versions(self, problem: Problem, easiest: Answers | None) -> RatedVersions:
+        """What passes on the engine's shortlists, of each owner the most typical first, then the cheapest.
+
+        Where one option is wanted and the cheapest is typical, the others are left out.
+        """
+        rows, owners = self._versions(problem, easiest)
         cost = self.costs.of(rows, owners, problem.region)
-        # a record that breaks a law, because its row does, is not typical, however close to real rows it is
         lawful = ~problem.region.breaks_law(rows, owners)
         p_value, own = np.full(len(rows), np.nan), problem.region.factuals[owners]
         least = p_value.copy()
-        # if one option is wanted and the first is typical, no other has to be judged
+        # these are measured in any case, and the others of an owner only if its cheapest is not typical
         first = rank_within(owners) == 0 if problem.options == 1 else np.ones(len(rows), dtype=bool)
         p_value[first], least[first] = self._p_values(rows[first], own[first])
         done = marked(len(problem), owners[first & lawful & (least > self.rates[0])])
         rest = ~first & ~done[owners]
         p_value[rest], least[rest] = self._p_values(rows[rest], own[rest])
-        typicality = (~lawful | (least <= self.rates[0])).astype(np.intp) + (least <= self.rates[1])
+        # a record that breaks a law, because its row does, is not typical, however close to real rows it is
+        typicality = np.maximum(np.sum([least <= rate for rate in self.rates], axis=0), ~lawful)
         order = np.lexsort((cost, typicality, owners))
         order = order[(first | rest)[order]]
-        return Found(rows[order], owners[order], cost[order], typicality[order], p_value[order])
+        return RatedVersions(rows[order], owners[order], cost[order], typicality[order], p_value[order])
 
     def _p_values(self, rows: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The p-values of rows by the guard, and the lesser of these and those by relations, (n,) each."""
         if not len(rows):
             return np.empty(0), np.empty(0)
-        near = self.guard.p_value(self.guard.score(rows))
-        return near, np.minimum(near, self.relations.p_value(rows, own))
+        by_guard = self.guard.p_value(self.guard.score(rows))
+        return by_guard, np.minimum(by_guard, self.relations.p_value(rows, own))
+
+
+def _reserve(problem: Problem) -> int:
+    """How many rows of each owner budget is kept for: the options, for the last check, and as many again."""
+    return 2 * problem.options

@@ -210,7 +210,7 @@ class LocalSearch:
         rows, owners = self._pool.rows, self._pool.owners
         rows = sparse(rows, owners, actions.costs(rows, owners), problem)
         rows, owners, cost = diverse(rows, owners, actions.cost(rows, owners), problem.region, problem.options)
-        status = problem.statuses(owners, problem.spent(self._reserve + self._settings.samples))
+        status = problem.statuses(owners, problem.out_of_budget(self._reserve + self._settings.samples))
         return Answers(rows, owners, cost, status, {"cost": np.round(cost, 9)})
 
     def _run(self) -> None:

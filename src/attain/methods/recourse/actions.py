@@ -216,7 +216,7 @@ class RuleCuts:
         region, row, owner = self._region, self.row(actions), np.array([self._i])
         broken = np.flatnonzero(~region.kept(row, owner)[0]).tolist()
         if not broken:
-            final, admitted = region.settled(row, owner)
+            final, admitted = region.form_and_admit(row, owner)
             if admitted[0] and unchanged(final, row).all():
                 # a score that is not known (a missing cell that no training row has) is left to the model
                 short = self._score is not None and self._score.score(row)[0] < self._score.threshold

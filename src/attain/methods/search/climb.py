@@ -350,12 +350,12 @@ class Climb:
             cells *= 1 + self.problem.region.changed(rows[chosen], owners[chosen]).sum(axis=1)
         for part in _parts(owners[chosen], np.minimum(cells, _CELLS)):
             here = chosen[part]
-            here = here[~self.problem.spent()[owners[here]]]
+            here = here[~self.problem.out_of_budget()[owners[here]]]
             if exchange:
                 shares = (1.0,) if self.fixed else _EXCHANGED
                 for trials, parents in self.neighbourhood.exchanges(rows[here], owners[here], shares):
                     yield trials, here[parents]
-                    if self.problem.spent()[owners[here]].all():
+                    if self.problem.out_of_budget()[owners[here]].all():
                         break
             else:
                 vary = self.neighbourhood.around if self.fixed else self.neighbourhood.back

@@ -37,9 +37,7 @@ class Deadline:
 
     def share(self, people: int) -> Deadline:
         """The deadline of the next of `people` if each gets an even share of the time left."""
-        next_one = Deadline()
-        next_one._end = None if self._end is None else time.perf_counter() + self.seconds_left / people
-        return next_one
+        return Deadline(None if self._end is None else self.seconds_left / people)
 
 
 class Ledger:
@@ -232,12 +230,12 @@ class Problem:
             Says that the candidates are in final form already.
         """
         if in_final_form:
-            worth = self.region.admits(rows, owners)
+            admitted = self.region.admits(rows, owners)
         else:
-            rows, worth = self.region.settled(rows, owners)
+            rows, admitted = self.region.form_and_admit(rows, owners)
         if where is not None:
-            worth &= where(rows)
-        chosen = positions(worth)
+            admitted &= where(rows)
+        chosen = positions(admitted)
         if distinct is not None:
             chosen = chosen[first_of_each(rows[chosen], distinct[chosen])]
         affordable = self.affordable(owners[chosen], reserve)
@@ -254,16 +252,20 @@ class Problem:
         accepted[self.evaluate(rows, owners, where=where).hits] = True
         return accepted
 
-    def spent(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
-        """Whose budget is spent but for the reserve; `reserve` as in `evaluate`."""
-        return np.asarray(self.ledger.left - self._kept_back(reserve) < self.price)
+    def rows_left(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
+        """How many rows may still be asked about for each owner, (n,); `reserve` as in `evaluate`."""
+        return np.asarray(np.maximum(self.ledger.left - self._kept_back(reserve), 0) // self.price)
+
+    def out_of_budget(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
+        """Which owners may not be asked about once more, (n,); `reserve` as in `evaluate`."""
+        return self.rows_left(reserve) == 0
 
     def statuses(
-        self, answered: np.ndarray, spent: np.ndarray | None = None, otherwise: Status = Status.OUT_OF_REACH
+        self, answered: np.ndarray, out_of_budget: np.ndarray | None = None, otherwise: Status = Status.OUT_OF_REACH
     ) -> list[Status]:
         """How the search of each row ended: found for the owners `answered`, else budget spent, else `otherwise`."""
         found = np.isin(np.arange(len(self)), answered)
-        spent = self.spent() if spent is None else spent
+        spent = self.out_of_budget() if out_of_budget is None else out_of_budget
         return [Status.FOUND if found[i] else Status.BUDGET_SPENT if spent[i] else otherwise for i in range(len(self))]
 
 
@@ -443,9 +445,8 @@ def ranked_hits(
     The first `block` candidates of each row are all tried. Rows with fewer than `wanted` hits go on to the next, larger
     block, until they have them, none of their `available` candidates is left, or only `reserve` rows of their budget.
     """
-    parts = [
-        (np.empty((0, len(problem.region.schema))), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))
-    ]
+    none = np.empty(0, dtype=np.intp)
+    parts = [(problem.region.factuals[:0], none, none, np.empty(0))]
     number = np.zeros(len(problem), dtype=np.intp)
     cut = np.zeros(len(problem), dtype=bool)
     active, start, stop = np.arange(len(problem)), 0, block
