@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from attain import Guarded, Review, Schema
 from attain.datasets import Dataset, load_german
-from attain.metrics.review import Asked
+from attain.metrics.review import OpenQuestion
 from benchmarks import report
 from benchmarks.tasks import breast_cancer, read_table
 from experiments.data import load_adult, load_compas, load_gmsc, load_heloc
@@ -93,7 +93,7 @@ def decision(table: str, column: str, keys: tuple[str, ...]) -> str:
     return key if key in keys else "n" if key == "y" else "c"
 
 
-def answer(table: str, asked: Asked, review: Review) -> None:
+def answer(table: str, asked: OpenQuestion, review: Review) -> None:
     """Answers one question: about all columns with the decision that most of them have."""
     if asked.question.topic == "time":
         review.decide(asked.question.id, "m", "a reviewer", months=MONTHS)

@@ -120,7 +120,7 @@ def test_a_record_passes_at_the_rates_at_which_the_guard_accepts_it(setting: str
     for i in range(4):
         rows = every_record(made.region, i)
         accepted = np.argmax([*(made.guard.accepts(rows, rate) for rate in made.rates), rows[:, 0] >= 0], axis=0)
-        within = first_within(made, *made.guard.position(rows))
+        within = first_within(made, *made.guard.measurements(rows))
         assert (within == accepted).mean() > 0.9  # the guard also minds the last bits of equal distances
         for row, first in zip(rows, within, strict=True):
             np.testing.assert_array_equal(told(search, i, row), row[None])

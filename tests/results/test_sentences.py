@@ -186,7 +186,7 @@ def test_a_change_on_one_line_has_the_words_of_the_sentence() -> None:
     schema = Schema((Feature("phone", "categorical", levels=(False, True)), Feature("income", "real", unit="$")))
     people = pd.DataFrame({"phone": [False], "income": [8600.04]})
     result = result_of(schema, people, {0: [{"phone": True, "income": 8700.0}, {"income": -8700.0}]})
-    lines = [arrow(change) for option in result.views for change in option.changes]
+    lines = [arrow(change) for option in result.all_options for change in option.changes]
     assert lines == ["phone: no → yes", "income: $8,600 → $8,700", "income: $8,600 → -$8,700"]
 
 

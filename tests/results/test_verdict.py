@@ -73,7 +73,7 @@ def test_nothing_that_people_read_says_two_things_about_one_answer(tmp_path: Pat
 def test_features_that_nobody_has_reviewed_are_named(tmp_path: Path) -> None:
     figures = {"total_shift": [0.5, 0.2], "max_shift": [0.5, 0.2]}
     known = result({"income": 20.0, "PAY_2": 1, "debt": 4.0, "limit": 40.0, "share": 0.1}, {"income": 30.0}, **figures)
-    assert [option.unreviewed for option in known.views] == [("PAY_2", "limit"), ()]
+    assert [option.unreviewed for option in known.all_options] == [("PAY_2", "limit"), ()]
     assert known.unreviewed == {"PAY_2": 1, "limit": 1}
     known.report(tmp_path / "r.html")
     report = (tmp_path / "r.html").read_text(encoding="utf-8")

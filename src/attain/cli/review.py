@@ -13,7 +13,7 @@ from attain.core.files import check_writable
 from attain.core.progress import interrupt_answered
 from attain.core.text import plain, wrapped
 from attain.methods import Guarded
-from attain.metrics.review import Asked, Review
+from attain.metrics.review import OpenQuestion, Review
 from attain.schema.questions import Question
 from attain.schema.toml import read_file
 
@@ -78,7 +78,7 @@ def _state(started: Review) -> str:
     return f"{have}; {100 * started.share_unreviewed:.0f} % of them change what nobody has decided on."
 
 
-def _show(asked: Asked, number: int, answers: int) -> None:
+def _show(asked: OpenQuestion, number: int, answers: int) -> None:
     """Prints a question: the columns, what the data say, what hangs on it, an example, the choices."""
     question = asked.question
     several, time = bool(question.parts), question.topic == "time"

@@ -205,7 +205,7 @@ def _contributions(
 ) -> Attributions:
     goal, region = problem.goal, problem.region
     free = ~(fixed_cells(region) | np.array([feature.immutable for feature in region.schema]))
-    columns = np.unique(goal.reader.columns)
+    columns = np.unique(goal.reader.matrix_columns)
     people = people if len(others) else people[:0]
     contribution, error = np.full((2, len(people), len(columns)), math.nan)
     theirs = goal.judge(others).score if score is None and len(people) else np.empty(0)

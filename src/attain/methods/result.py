@@ -235,7 +235,7 @@ def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
     return {
         "versions": dict(_versions()),
         "method": class_name(type(explainer)),
-        "parameters": dict(session.kept("parameters", lambda: described_parameters(explainer))),
+        "parameters": dict(session.once("parameters", lambda: described_parameters(explainer))),
         "seed": explainer._seed,
         "explainer_digest": fitted,
         "target": as_json(goal.target),

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from attain.methods.base import Explainer
 
 _PARTS: Final = 16
-"""Rows that a model is asked about in every call are tried in so many parts, where it is slow."""
+"""Where the model is slow, the rows of the control are timed in so many parts."""
 _LONGEST: Final = 0.5
-"""Seconds that those of these parts that are kept take together, unless a single one takes longer."""
+"""The most seconds that the parts kept for the control take together; the quickest is kept in any case."""
 
 GivenConstraints = Constraints | Mapping[str, Any] | None
 
@@ -80,7 +80,7 @@ class People(NamedTuple):
         What the model decides about them as they are.
     deadline
         By when they are done: their time begins when the model is asked about them.
-    learned
+    asked_before
         How many rows the model had been asked about before this call, to learn about it.
     """
 
@@ -88,7 +88,7 @@ class People(NamedTuple):
     goal: Goal
     before: Decided
     deadline: Deadline
-    learned: int
+    asked_before: int
 
 
 class Session:
@@ -105,7 +105,7 @@ class Session:
     goal
         The model, and what is asked of it.
     errors
-        What becomes of rows that cannot be read, as in `explain`.
+        What becomes of rows that cannot be read, as in `Explainer.explain`.
     """
 
     def __init__(self, explainer: Explainer, goal: Goal, errors: Errors) -> None:
@@ -115,7 +115,7 @@ class Session:
         self._asked = np.zeros(len(self.training), dtype=bool)
         self._met, self._score = np.zeros(len(self.training), dtype=bool), np.full(len(self.training), np.nan)
         self._failed, self._seconds = np.zeros(len(self.training), dtype=bool), 0.0
-        self._kept: dict[str, Any] = {}
+        self._computed: dict[str, Any] = {}
         goal.compiled = compile_score(goal, self.training, self.judged)
 
     @property
@@ -147,12 +147,12 @@ class Session:
                 self._failed[new[list(judged.failures)]] = True
             return self._met[at], self._score[at]
 
-    def kept(self, name: str, compute: Callable[[], Any]) -> Any:
+    def once(self, name: str, compute: Callable[[], Any]) -> Any:
         """What `compute` returns, computed when it is first asked for by this name."""
         with self.lock:
-            if name not in self._kept:
-                self._kept[name] = compute()
-            return self._kept[name]
+            if name not in self._computed:
+                self._computed[name] = compute()
+            return self._computed[name]
 
     @property
     def met(self) -> np.ndarray:
@@ -171,13 +171,13 @@ class Session:
             space, met = explainer.space_, self.met
             return Reference.build(explainer.schema_, self.training, desired_labels=desired, met=met, space=space)
 
-        reference: Reference = self.kept("reference", build)
+        reference: Reference = self.once("reference", build)
         return reference
 
     @property
     def inspected(self) -> Any:
         """What the method's `_inspect` learned about the model."""
-        return self.kept("inspected", partial(self.explainer._inspect, self))
+        return self.once("inspected", partial(self.explainer._inspect, self))
 
     @property
     def additive_score(self) -> AdditiveScore | None:
@@ -189,7 +189,7 @@ class Session:
             except StructureError:
                 return None
 
-        score: AdditiveScore | None = self.kept("additive_score", read)
+        score: AdditiveScore | None = self.once("additive_score", read)
         return score
 
     def holds_for(self, model: Model) -> bool:
@@ -205,43 +205,43 @@ class Session:
     def control(self) -> Control:
         """What a model has to answer as it did, in each call.
 
-        A few equal labels do not show that it is the same: where it gives no scores, these are all training rows that
-        it takes. Of rows that take long, only those that are quick.
+        Where it gives no scores, these are all training rows that it does not fail on: a few equal labels do not show
+        that it is the same model. Where asking about them would take long, only the quickest parts of them are kept.
         """
-
-        def choose() -> Control:
-            goal = self.goal
-            control, learning = goal.control, goal.reader.learning
-            if goal.labels_only:
-                met, score = self.judged()
-                takes = ~self._failed
-                control = Control(self.training[takes], met[takes], score[takes], self._seconds)
-            if learning is None or control.seconds <= _LONGEST:
-                return control
-            seconds: list[float] = []
-            parts = np.array_split(np.arange(len(control.rows)), min(len(control.rows), _PARTS))
-            for part in parts:
-                before = learning.seconds
-                try:
-                    goal.decide(control.rows[part])
-                except OutOfTime:
-                    if min(seconds, default=np.inf) > _LONGEST:
-                        raise
-                    break  # those that are quick will do
-                seconds.append(learning.seconds - before)
-                if len(seconds) == 2 and min(seconds) > control.seconds / 2:  # it takes as long, whatever the rows
-                    return control
-            order = np.argsort(seconds, kind="stable")
-            quick = order[: max(int((np.cumsum(np.array(seconds)[order]) <= _LONGEST).sum()), 1)]
-            kept = np.concatenate([parts[k] for k in np.sort(quick)])
-            together = sum(seconds[k] for k in quick)
-            return Control(control.rows[kept], control.met[kept], control.score[kept], together)
-
-        control: Control = self.kept("control", choose)
+        control: Control = self.once("control", self._chosen_control)
         return control
 
+    def _chosen_control(self) -> Control:
+        control, learning = self.goal.control, self.goal.reader.learning
+        if self.goal.labels_only:
+            met, score = self.judged()
+            takes = ~self._failed
+            control = Control(self.training[takes], met[takes], score[takes], self._seconds)
+        return control if learning is None or control.seconds <= _LONGEST else self._quick_rows(control, learning)
+
+    def _quick_rows(self, control: Control, learning: Learning) -> Control:
+        """The quickest parts of a control, or all of it where the model takes as long whatever the rows."""
+        seconds: list[float] = []
+        parts = np.array_split(np.arange(len(control.rows)), min(len(control.rows), _PARTS))
+        for part in parts:
+            before = learning.seconds
+            try:
+                self.goal.decide(control.rows[part])
+            except OutOfTime:
+                if min(seconds, default=np.inf) > _LONGEST:  # no part has been quick enough so far
+                    raise
+                break
+            seconds.append(learning.seconds - before)
+            if len(seconds) == 2 and min(seconds) > control.seconds / 2:
+                return control
+        order = np.argsort(seconds, kind="stable")
+        quick = order[: max(int((np.cumsum(np.array(seconds)[order]) <= _LONGEST).sum()), 1)]
+        chosen = np.concatenate([parts[k] for k in np.sort(quick)])
+        together = sum(seconds[k] for k in quick)
+        return Control(control.rows[chosen], control.met[chosen], control.score[chosen], together)
+
     def learn(self, deadline: Deadline, *, again: bool) -> None:
-        """Learns what is needed for answers, and to see `again` whether it is the same model, until the deadline."""
+        """Learns by the deadline what answers need; `again`: also what shows later that the model is the same."""
         with self.lock:
             learning = self.goal.reader.learning
             assert learning is not None
@@ -254,7 +254,7 @@ class Session:
                     _ = self.control
                     learning.forget()
             finally:
-                learning.attempt(bool)
+                learning.attempt()
 
     @overload
     def people(self, X: Frame, timeout: float | None) -> People: ...
@@ -263,16 +263,16 @@ class Session:
     def people(self, X: Frame, timeout: float | None, model: Model | None = None) -> People | None:
         """The rows of a frame, and what the model decides about them as they are.
 
-        With the `model`, wrapped again, it is asked about the control in the same call; None if it does not answer as
-        when the session was made.
+        `model` is the same model, wrapped again: it is asked about the control in the same call. None if it does not
+        answer about that as when the session was made.
         """
-        table, learned = Table.read(one_row(X), self.explainer.schema_, errors=self.errors), self.goal.rows_asked
+        table, asked_before = Table.read(one_row(X), self.explainer.schema_, errors=self.errors), self.goal.rows_asked
         rows, unseen = table.values[table.readable], table.layout.unseen
-        self.learn(Deadline(timeout, max(len(table), 1)), again=model is not None)  # which takes nobody's time
+        self.learn(Deadline(timeout, max(len(table), 1)), again=model is not None)  # in nobody's own time
         goal = self.goal.anew(unseen) if model is None else self._anew(unseen, model)
         deadline = Deadline(timeout, len(table))
         judged = goal.decide(rows) if model is None else goal.decide_again(rows)
-        return None if judged is None else People(table, goal, Decided.of(table, judged), deadline, learned)
+        return None if judged is None else People(table, goal, Decided.of(table, judged), deadline, asked_before)
 
     def explain(
         self,
@@ -286,7 +286,7 @@ class Session:
         timeout: float | None = TIMEOUT,
         allow_unreviewed: bool = False,
     ) -> Counterfactuals:
-        """For each row of `X`, the change that makes the model decide for the target; parameters as in `explain`."""
+        """For each row of `X`, the change that makes the model decide for the target; see `Explainer.explain`."""
         call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed)
         return self.answer(self.people(X, timeout), call)
 
@@ -315,13 +315,13 @@ class Session:
             raise Interrupted(result)
         return result
 
-    def describe(self, X: Frame, answers: np.ndarray, **asked: Any) -> Counterfactuals:
+    def describe(self, X: Frame, answers: np.ndarray, **arguments: Any) -> Counterfactuals:
         """A result with these answers (m, d) for the one row of `X`, in their order, as if they had been found.
 
-        `asked` is as in `explain`. The answers pass the last check like any others: one that changes nothing, breaks a
-        rule or a constraint, or does not get the decision is left out.
+        `arguments` are those of `Explainer.explain`. The answers pass the last check like any others: one that changes
+        nothing, breaks a rule or a constraint, or does not get the decision is left out.
         """
-        call = Call(max(len(answers), 1), **asked)
+        call = Call(max(len(answers), 1), **arguments)
         people = self.people(X, call.timeout)
         problem, outcome = self._problem(people, call)
         given = answers if outcome[0] is None else answers[:0]
@@ -355,7 +355,7 @@ class Session:
         return problem, known_before(region, before.met, before.unreadable)
 
 
-_KEPT: Final = 4
+_MOST_SESSIONS: Final = 4
 """How many sessions are kept; the one used longest ago is forgotten first."""
 
 
@@ -394,6 +394,7 @@ class Sessions:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Any, ...], tuple[Any, Session]] = OrderedDict()
+        # key and model of the request whose learning ran out of time, and what that has left
         self._unfinished: tuple[Any, Any, Learning] = None, None, Learning()
         self.renew_locks()
         _alive.add(self)
@@ -419,7 +420,8 @@ class Sessions:
         if session is None or people is None:
             rows = len(Table.read(one_row(X), request.explainer.schema_, errors=request.errors))
             session = self._new(request, session, Deadline(call.timeout, max(rows, 1)))
-            people = session.people(X, call.timeout)._replace(learned=0)
+            # all that the new session has learned was asked in this call
+            people = session.people(X, call.timeout)._replace(asked_before=0)
         return session.answer(people, call)
 
     def _find(self, request: Request) -> Session | None:
@@ -432,7 +434,7 @@ class Sessions:
             self._known.move_to_end(request.key)
             return session
 
-    def _new(self, request: Request, old: Session | None, deadline: Deadline | None = None) -> Session:
+    def _new(self, request: Request, old: Session | None, deadline: Deadline = Deadline()) -> Session:  # noqa: B008
         """A session instead of the old one, unless another thread has made one meanwhile.
 
         It is kept with its model, so that no other object has that identity.
@@ -444,17 +446,17 @@ class Sessions:
                 if key != request.key or model is not request.model:
                     learning = Learning()
                 self._unfinished = None, None, Learning()
-                learning.attempt(bool if deadline is None else lambda: deadline.passed)
+                learning.attempt(lambda: deadline.passed)
                 try:
                     session = request.session(learning)
                 except OutOfTime:
                     self._unfinished = request.key, request.model, learning
                     raise
-                learning.attempt(bool)
+                learning.attempt()
                 with self._lock:
                     self._known[request.key] = (request.model, session)
                     self._known.move_to_end(request.key)
-                    while len(self._known) > _KEPT:
+                    while len(self._known) > _MOST_SESSIONS:
                         self._known.popitem(last=False)
             return session
 

@@ -35,14 +35,14 @@ _FITTED: Final = 3_000
 _PEOPLE: Final = 40
 _FIRST, _LATER = 1 / 2, 2 / 3
 """Columns that a larger share of the answers change are asked about by themselves, before any decision and after."""
-_HELD: Final = ("n", "p")
-"""The choices that need not say first what a column holds."""
+_STAYS: Final = ("n", "p")
+"""Choices by which a column stays as it is: for these it need not be known first what it holds."""
 _LEAVE, _CONVERT = "; it must leave the table", "; it must be converted"
 """What `reviewed` says of a column that is held as it is until the table has changed."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class OpenQuestion:
     """An open question.
 
     Attributes
@@ -106,7 +106,7 @@ class Review:
         self.schema = Schema.infer(self._train) if explainer.schema is None else explainer.schema
         self._people = self._refused() if people is None else people
         self._decisions: list[dict[str, Any]] = []
-        self._kept: set[tuple[str, str]] = set()
+        self._decided: set[tuple[str, str]] = set()
         self._separate: set[str] = set()
         self._remember(self.schema)
 
@@ -126,7 +126,7 @@ class Review:
         """What must be done to the table, a sentence for each column; the model is then trained again."""
         return tuple(_to_do(self.schema))
 
-    def questions(self) -> list[Asked]:
+    def questions(self) -> list[OpenQuestion]:
         """The questions to be answered before every answer rests on decisions, the next one first.
 
         What a column holds is asked before what may happen to it, and columns of one family once. Columns that at most
@@ -134,7 +134,7 @@ class Review:
         decision those that at most two thirds change.
         """
         time = list(self._how_long())
-        wanted = [asked for asked in map(self._asked, self._open()) if asked.answers]
+        wanted = [asked for asked in map(self._with_answers, self._open()) if asked.answers]
         wanted.sort(key=lambda asked: -asked.answers)
         most = (_LATER if self._decisions else _FIRST) * self.result.found.sum()
         alone = [asked for asked in wanted if asked.answers > most or self._separate.issuperset(asked.question.columns)]
@@ -142,7 +142,7 @@ class Review:
         left = [name for name in self.schema.unreviewed if name not in names]
         if len({name for asked in wanted if asked not in alone for name in asked.question.columns} - names) < 2:
             return [*time, *wanted]
-        return [*time, *alone, self._asked(self._rest(left))]
+        return [*time, *alone, self._with_answers(self._rest(left))]
 
     def outlook(
         self, id: str, key: str, *, months: float | None = None, columns: Sequence[str] | None = None
@@ -182,13 +182,13 @@ class Review:
         if not by.strip():
             raise SchemaError("by must be the name of the person who decides, got nothing")
         question, choice, separate = self._chosen(id, key, months, columns)
-        asked = self._asked(question)
+        before = _row(self._with_answers(question))  # how many hang on it, before the answers are found again
         if choice.asks != "parts":
             self._remember(_applied(question, self.schema, choice, f"{by.strip()}, {when or date.today()}"))
-            self._kept.update((question.topic, name) for name in question.columns)
+            self._decided.update((question.topic, name) for name in question.columns)
         self._separate |= separate
-        shown = {"choice": key, "text": choice.text, "by": by.strip(), "found": int(self.result.found.sum())}
-        self._decisions.append({**_row(asked), **shown, "unreviewed": self.share_unreviewed})
+        after = {"choice": key, "text": choice.text, "by": by.strip(), "found": int(self.result.found.sum())}
+        self._decisions.append({**before, **after, "unreviewed": self.share_unreviewed})
 
     def frame(self) -> pd.DataFrame:
         """The decisions of this review in their order, then the open questions, one a row.
@@ -206,8 +206,8 @@ class Review:
         met = self._fitted(self.schema).session(self._model, **self._wanted).met
         if met.all():
             raise DataError("the model has the desired decision for all training rows; give the people to be explained")
-        train, _ = _some(self._train, None, _FITTED)  # the rows of `_fitted`, which `met` is about
-        return _some(train, None, _PEOPLE, np.flatnonzero(~met))[0]
+        train, _ = _spread_rows(self._train, None, _FITTED)  # the rows of `_fitted`, which `met` is about
+        return _spread_rows(train, None, _PEOPLE, np.flatnonzero(~met))[0]
 
     def _fitted(self, schema: Schema) -> Explainer:
         explainer: Explainer = clone(self._explainer)
@@ -216,22 +216,22 @@ class Review:
         explainer.set_params(**dict.fromkeys(("schema", *inner), schema))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # what fitting warns of is asked here
-            return explainer.fit(*_some(self._train, self._labels, _FITTED))
+            return explainer.fit(*_spread_rows(self._train, self._labels, _FITTED))
 
     def _answers(self, schema: Schema) -> Counterfactuals:
         return self._fitted(schema).explain(self._model, self._people, **self._wanted)
 
     def _remember(self, schema: Schema) -> None:
         """Takes a schema, with the answers and the questions that follow from it."""
-        found, asked = self._answers(schema), schema.questions(self._train, self._labels)
-        self.schema, self.result = schema, found
-        self._parts = [part for question in asked for part in question.parts or (question,)]
-        self._families = [[part.id for part in question.parts or (question,)] for question in asked]
+        result, questions = self._answers(schema), schema.questions(self._train, self._labels)
+        self.schema, self.result = schema, result
+        self._parts = [part for question in questions for part in question.parts or (question,)]
+        self._families = [[part.id for part in question.parts or (question,)] for question in questions]
 
     def _open(self) -> Iterator[Question]:
         """The questions not yet decided. What may happen to a column is left out while it is open what it holds."""
         waiting = self._waiting
-        left = {part.id: part for part in self._parts if (part.topic, part.columns[0]) not in self._kept}
+        left = {part.id: part for part in self._parts if (part.topic, part.columns[0]) not in self._decided}
         ready = {id: one for id, one in left.items() if one.topic != "change" or one.columns[0] not in waiting}
         for ids in self._families:
             separate = [id for id in ids if id in ready and ready[id].columns[0] in self._separate]
@@ -240,11 +240,11 @@ class Review:
             if together:
                 yield family(together)
 
-    def _how_long(self) -> Iterator[Asked]:
+    def _how_long(self) -> Iterator[OpenQuestion]:
         """How long people can wait, where answers take months and the schema has no limit."""
         longest = float(self.result.months[self.result.best].max(initial=0.0))
         if longest and self.schema.max_months is None:
-            yield self._asked(how_long(self.schema, longest))
+            yield self._with_answers(how_long(self.schema, longest))
 
     def _rest(self, names: Sequence[str]) -> Question:
         """What may happen to columns that few answers change, asked at once."""
@@ -255,7 +255,7 @@ class Review:
     @property
     def _waiting(self) -> set[str]:
         """The columns of which it is not known what they hold."""
-        left = {(part.topic, part.columns[0]) for part in self._parts if part.topic != "change"} - self._kept
+        left = {(part.topic, part.columns[0]) for part in self._parts if part.topic != "change"} - self._decided
         return {name for _, name in left}
 
     def _changes(self, names: Sequence[str]) -> np.ndarray:
@@ -264,25 +264,28 @@ class Review:
         changed = ~unchanged(result.table.values[result.owners[result.best]], result.rows[result.best])
         return np.asarray(changed[:, columns])
 
-    def _asked(self, question: Question) -> Asked:
+    def _with_answers(self, question: Question) -> OpenQuestion:
         changed = self._changes(question.columns)
         counts = dict(zip(question.columns, changed.sum(axis=0).tolist(), strict=True))
         using = np.flatnonzero(changed.any(axis=1))
         if not len(using):
-            return Asked(question, 0, counts, "")
+            return OpenQuestion(question, 0, counts, "")
         places = np.flatnonzero(self.result.best)[using]
         shortest = places[np.argmin(self.result.option_figures["features_changed"][places])]
-        return Asked(question, len(using), counts, self.result.option(int(shortest)).sentence)
+        return OpenQuestion(question, len(using), counts, self.result.option(int(shortest)).sentence)
 
     def _chosen(
         self, id: str, key: str, months: float | None, columns: Sequence[str] | None
     ) -> tuple[Question, Choice, set[str]]:
-        """The question about the chosen columns, the choice, and the columns that are asked about one by one now."""
+        """The question about the chosen columns, the choice, and the columns that are asked about one by one now.
+
+        Where none of the columns is ready, because it is open what they hold, the choice is to be asked about each.
+        """
         known = {asked.question.id: asked.question for asked in self.questions()}
         if id not in known:
             raise SchemaError(f"no open question is called {id!r}; open are {', '.join(map(repr, known)) or 'none'}")
         question, names = known[id], set(known[id].columns if columns is None else columns)
-        ready = names if key in _HELD or question.topic != "change" else names - self._waiting
+        ready = names - self._waiting if question.topic == "change" and key not in _STAYS else names
         if question[key].asks == "parts" or (names and not ready):
             return question.about(names), question["e"], names
         question = question.about(ready)
@@ -299,10 +302,10 @@ def _training(explainer: Explainer, train: Frame | None, y: Any) -> tuple[Frame,
         if not getattr(explainer, "has_rows_", False):
             raise AttainError("train is missing: this explainer holds no training rows; give those and their labels y")
         train, y = explainer.layout_.frame(explainer.table_.values), explainer.labels_
-    return _some(train, None if y is None else np.asarray(y), _MOST_ROWS)
+    return _spread_rows(train, None if y is None else np.asarray(y), _MOST_ROWS)
 
 
-def _some(
+def _spread_rows(
     frame: Frame, labels: np.ndarray | None, most: int, positions: np.ndarray | None = None
 ) -> tuple[Frame, np.ndarray | None]:
     """At most so many rows of a frame, or of those at some positions, evenly spread, and their labels."""
@@ -333,7 +336,7 @@ def _to_do(schema: Schema) -> Iterator[str]:
             yield f"Convert {feature.name}, and infer it anew: {conversion(feature.name, feature.levels)}"
 
 
-def _row(asked: Asked) -> dict[str, Any]:
+def _row(asked: OpenQuestion) -> dict[str, Any]:
     question = asked.question
     facts = {"question": question.id, "columns": question.columns, "topic": question.topic}
     return {**facts, "evidence": question.evidence, "answers": asked.answers, "example": asked.example}

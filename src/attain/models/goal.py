@@ -179,7 +179,7 @@ class Goal:
         self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
-        self.reader.on_the_probe(self._learn)
+        self.reader.learn_from_probe(self._learn)
 
     def _learn(self) -> None:
         """Learns from the probe which kinds of answer decide."""

@@ -42,6 +42,10 @@ class OutOfTime(AttainError):
     """The time was up while a model was being learned about."""
 
 
+def _never() -> bool:
+    return False
+
+
 class Learning:
     """The calls of a model while it is learned about.
 
@@ -57,14 +61,14 @@ class Learning:
     """
 
     def __init__(self) -> None:
-        self.late: Callable[[], bool] = bool
+        self.late: Callable[[], bool] = _never
         self.seconds = self._new_seconds = 0.0
         self._kept: dict[tuple[str, bytes], list[tuple[Any, float]]] = {}
         self._used: Counter[tuple[str, bytes]] = Counter()
         self._known: dict[tuple[str, bytes], dict[int, ModelError]] = {}
 
-    def attempt(self, late: Callable[[], bool]) -> None:
-        """Starts the next attempt."""
+    def attempt(self, late: Callable[[], bool] = _never) -> None:
+        """Starts the next attempt; without `late` one that never runs out of time, as after the last."""
         self.late, self.seconds, self._new_seconds, self._used = late, 0.0, 0.0, Counter()
 
     def forget(self) -> None:
@@ -75,15 +79,16 @@ class Learning:
         """The rows that are known to fail by themselves, by position, each with its error."""
         asked = _call_key(kinds[0], rows)
         if asked not in self._known:  # the same in later attempts, so that they ask about the same parts
-            known = {key: kept[-1][0] for key, kept in self._kept.items() if isinstance(kept[-1][0], ModelError)}
-            found = ((i, known.get(_call_key(kind, row))) for i, row in enumerate(rows) for kind in kinds if known)
-            self._known[asked] = {i: error for i, error in found if error is not None}
+            errors = {key: kept[-1][0] for key, kept in self._kept.items() if isinstance(kept[-1][0], ModelError)}
+            keys = ((i, _call_key(kind, row)) for i, row in enumerate(rows if errors else ()) for kind in kinds)
+            self._known[asked] = {i: errors[key] for i, key in keys if key in errors}
         return self._known[asked]
 
     def call(self, kind: AnswerKind, rows: np.ndarray, ask: Callable[[], Any]) -> Any:
         """What `ask()` returns or raises, or what it did when it was called about these rows in an earlier attempt."""
         key = _call_key(kind, rows) if self._kept else None
         kept = self._kept.get(key, []) if key else []
+        # each kept answer is given once, in order, but a failure every time
         if key and kept and (self._used[key] < len(kept) or isinstance(kept[-1][0], ModelError)):
             answer, seconds = kept[min(self._used[key], len(kept) - 1)]
             self._used[key] += 1
@@ -182,12 +187,12 @@ class Reader:
         self.structure: dict[str, Any] = {}
         """What was learned about the inside of the model, by `attain.models.encoding`."""
         self._adapter = model.adapter
-        self._columns = self._wanted_columns()
-        position = {column: j for j, column in enumerate(layout.columns)}
-        self._positions = None if self._columns is None else [position[name] for name in self._columns]
+        self._wanted_names = self._wanted_columns()
+        places = {column: j for j, column in enumerate(layout.columns)}
+        self._wanted_places = None if self._wanted_names is None else [places[name] for name in self._wanted_names]
         self.probe = probe
         """The rows of the probe that the model takes."""
-        self.on_the_probe(self._settle)
+        self.learn_from_probe(self._settle)
         if len(self.classes) < 2 and self._closed:
             raise ModelError(f"{self.title} has only the class {listed(self.classes)}; there is no decision to flip")
 
@@ -199,13 +204,13 @@ class Reader:
         reader = copy(self)
         reader.count, reader.uncharged, reader.failed = RowCounter(), 0, 0
         reader.model, reader.learning = model, None
-        if model.adapter.settle is None:
+        if model.adapter.settle is None:  # one that settles by its first answer has not been asked yet
             reader._adapter = model.adapter
         if unseen:
             reader.layout = replace(self.layout, unseen=unseen)
         return reader
 
-    def on_the_probe(self, learn: Callable[[], None]) -> None:
+    def learn_from_probe(self, learn: Callable[[], None]) -> None:
         """Calls `learn`; if that fails and the reader is tolerant, again without rows that the model fails on."""
         try:
             learn()
@@ -243,23 +248,23 @@ class Reader:
         """
         unseen = self.layout.has_unseen(rows)
         if unseen.any() and not unseen.all():
-            order = np.argsort(np.argsort(unseen, kind="stable"), kind="stable")
+            order = np.argsort(np.concatenate((np.flatnonzero(~unseen), np.flatnonzero(unseen))))
             seen, others = self.read(rows[~unseen], kinds), self.read(rows[unseen], kinds)
             return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in kinds}
         adapter, size, parts = self._adapter, self.model.batch_rows, []
         for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            batch = self.batch(some)
+            part = rows[start : start + size]
+            batch = self.batch(part)
             if adapter.prepare is not None:
-                with self._asking(kinds[0], some):
+                with self._asking(kinds[0], part):
                     batch = adapter.prepare(batch)
             given: dict[AnswerKind, np.ndarray] = {}
             for kind in kinds:
                 if kind not in given:
-                    answer = self._answer(kind, some, batch)
-                    given |= {each: as_array(values, len(some), self.title) for each, values in answer.items()}
+                    answer = self._answer(kind, part, batch)
+                    given |= {each: as_array(values, len(part), self.title) for each, values in answer.items()}
             parts.append(given)
-        answers = {kind: joined_answers([part[kind] for part in parts], self.title) for kind in parts[0]}
+        answers = {kind: joined_answers([each[kind] for each in parts], self.title) for kind in parts[0]}
         return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
 
     def _answer(self, kind: AnswerKind, rows: np.ndarray, batch: Any) -> Mapping[AnswerKind, Any]:
@@ -336,7 +341,7 @@ class Reader:
     def gradient(self, array: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """By how much class k leads the best other one, (n,), and the gradient of that in the array's cells, (n, p).
 
-        The array has the model's `columns`; it must not be empty.
+        The array has the model's columns; it must not be empty.
         """
         ask, size, parts = self._adapter.gradient, self.model.batch_rows, []
         assert ask is not None
@@ -352,10 +357,10 @@ class Reader:
         return np.concatenate(leads), np.concatenate(gradients)
 
     @property
-    def columns(self) -> np.ndarray:
+    def matrix_columns(self) -> np.ndarray:
         """Which column of the matrix each column of the model's arrays is."""
         positions = self.layout.positions
-        return positions if self._positions is None else positions[self._positions]
+        return positions if self._wanted_places is None else positions[self._wanted_places]
 
     def _shown_classes(self, kind: AnswerKind, first: Answers) -> tuple[Label, ...]:
         answer = first.get(kind, first.get("output"))
@@ -393,9 +398,9 @@ class Reader:
         library: str | None = None if accepts in ("native", "frame") else accepts
         if accepts == "frame" and self.layout.library.name not in ("pandas", "polars"):
             library = "pandas"
-        return self.layout.frame(rows, library=library, columns=self._columns)
+        return self.layout.frame(rows, library=library, columns=self._wanted_names)
 
     def array(self, rows: np.ndarray) -> np.ndarray:
         """Rows of the matrix as an array with the columns the model wants, in their order."""
         array = self.layout.array(rows)
-        return array if self._positions is None else array[:, self._positions]
+        return array if self._wanted_places is None else array[:, self._wanted_places]

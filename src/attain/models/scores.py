@@ -336,7 +336,7 @@ class DifferentiatedScore:
                 values[:, j] = np.interp(rows[:, j], np.arange(len(levels)), levels)
                 spacing[:, j] = steps[at]
             spacing[np.isnan(rows[:, j]) | np.isin(rows[:, j], list(feature.special)), j] = 0.0
-        columns = self._reader.columns
+        columns = self._reader.matrix_columns
         lead, gradient = self._reader.gradient(values[:, columns], self._class)
         slope = np.zeros(rows.shape)
         slope[:, columns] = gradient

@@ -66,6 +66,7 @@ class LocalDensity:
         reach = distances[:, -1]
         density = _density(distances, reach[indices])
         factors = density[indices].mean(axis=1) / density
+        # the quantile as scikit-learn takes it, to the last bit
         return cls(distances.shape[1], reach, density, float(-np.percentile(-factors, 100 * CONTAMINATION)))
 
     def factor(self, distances: FloatArray, indices: IndexArray) -> FloatArray:
@@ -74,9 +75,9 @@ class LocalDensity:
         return result
 
 
-def _density(distances: FloatArray, reach: FloatArray) -> FloatArray:
+def _density(distances: FloatArray, neighbour_reach: FloatArray) -> FloatArray:
     # The small constant is scikit-learn's; without duplicates it never matters.
-    result: FloatArray = 1.0 / (np.maximum(distances, reach).mean(axis=1) + 1e-10)
+    result: FloatArray = 1.0 / (np.maximum(distances, neighbour_reach).mean(axis=1) + 1e-10)
     return result
 
 
@@ -200,18 +201,19 @@ class Guard:
         cls,
         setting: Setting,
         reference: Reference,
-        calibration: FloatArray,
+        calibration_rows: FloatArray,
         settings: GuardSettings = GuardSettings(),  # noqa: B008
     ) -> Guard:
         """A guard calibrated on other rows, or on its own where there are fewer than `min_rows` of those."""
         crowd = thinned(reference, settings.max_crowd, settings.sample_seed)
         sizes = [k for k in settings.neighbours if k <= max(len(crowd) // 8, min(settings.neighbours))]
-        densities = [local_density(crowd, k) for k in reversed(sizes)][::-1]  # the widest search for neighbours first
+        # the widest search for neighbours comes first, because it answers the narrower ones
+        densities = [local_density(crowd, k) for k in reversed(sizes)][::-1]
         factors = tuple(np.sort(part.factor(*crowd.own_neighbours(part.k))) for part in densities if part is not None)
         distances = reference.own_neighbours(1)[0][:, 0] if len(reference) > 1 else np.zeros(len(reference))
         guard = cls(setting, reference, crowd, factors, np.sort(distances), np.empty(0), False, settings)
-        enough = len(calibration) >= settings.min_rows
-        scores = guard.score(calibration) if enough else guard._own_scores()
+        enough = len(calibration_rows) >= settings.min_rows
+        scores = guard.score(calibration_rows) if enough else guard._own_scores()
         return replace(guard, calibration=np.sort(scores), held_out=enough)
 
     @cached_property
@@ -221,15 +223,15 @@ class Guard:
         return tuple(part for k in sizes if (part := local_density(self.crowd, k)) is not None)
 
     @cached_property
-    def reaches(self) -> FloatArray:
+    def reaches_and_densities(self) -> FloatArray:
         """Each crowd row's distance to its k-th neighbour and its local density, for each k, (crowd, sizes, 2)."""
         return np.stack([np.column_stack((part.reach, part.density)) for part in self.local_densities], axis=1)
 
     def score(self, rows: FloatArray) -> FloatArray:
         """The smallest rank of each row, (n,)."""
-        return self._score(*self.position(rows))
+        return self._score(*self.measurements(rows))
 
-    def position(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def measurements(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The outlier factors (n, sizes) of rows, and their distances (n,) to the nearest real row."""
         points = self.reference.space.points(rows)
         widest = max((part.k for part in self.local_densities), default=1)
@@ -248,14 +250,15 @@ class Guard:
 
     def limits(self, rate: float) -> Limits:
         """What `accepts` checks, as a limit of each measurement."""
-        refused = int(np.floor(rate * (len(self.calibration) + 1) + 1e-9))
-        bar = self.calibration[min(refused, len(self.calibration)) - 1] if refused else -1.0
+        # p > rate exactly if at least `place` calibration scores are as small: the least score to pass is that one
+        place = int(np.floor(rate * (len(self.calibration) + 1) + 1e-9))
+        least = self.calibration[min(place, len(self.calibration)) - 1] if place else -1.0  # every rank is above −1
         return Limits(
-            np.array([_largest(own, bar) for own in self.own_factors]),
-            _largest(self.own_distances, bar * self.settings.closeness) if self.setting == "connected" else np.inf,
+            np.array([_largest(own, least) for own in self.own_factors]),
+            _largest(self.own_distances, least * self.settings.closeness) if self.setting == "connected" else np.inf,
         )
 
-    def refused(self, rows: FloatArray, rate: float) -> float:
+    def share_refused(self, rows: FloatArray, rate: float) -> float:
         """The share of rows that are refused at a rate."""
         return float(1 - self.accepts(rows, rate).mean()) if len(rows) else float("nan")
 
@@ -269,6 +272,7 @@ class Guard:
     def _own_scores(self) -> FloatArray:
         """The scores of the crowd, each among the others."""
         factors = [part.factor(*self.crowd.own_neighbours(part.k)) for part in self.local_densities]
+        # each is its own nearest, as the crowd is part of the reference: the next one counts
         distance = self.reference.index.query(self.crowd.points, min(2, len(self.reference)))[0][:, -1]
         return self._score(_columns(factors, len(distance)), distance)
 
@@ -291,8 +295,10 @@ def _rank(own: FloatArray, values: FloatArray) -> FloatArray:
     return rank
 
 
-def _largest(own: FloatArray, bar: float) -> float:
-    """The largest value whose rank is at least `bar`; `own` is sorted."""
-    # a value ranks 1 − j / n when j of the n own values are smaller; bars are multiples of 1 / n, up to rounding
-    most = int(np.floor((1 - bar) * len(own) + 1e-6))
-    return float(own[most]) if 0 <= most < len(own) else np.inf if most >= 0 else -np.inf
+def _largest(own: FloatArray, least: float) -> float:
+    """The largest value whose rank is at least `least`; `own` is sorted."""
+    # a value ranks 1 − j / n when j of the n own values are smaller; `least` is a multiple of 1 / n, up to rounding
+    smaller = int(np.floor((1 - least) * len(own) + 1e-6))
+    if smaller < 0:
+        return -np.inf
+    return float(own[smaller]) if smaller < len(own) else np.inf

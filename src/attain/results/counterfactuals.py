@@ -133,13 +133,13 @@ class Counterfactuals:
     laws: tuple[Law, ...] = ()
     """The laws that answers keep, unless a person breaks one already."""
     intervals: Ranges | None = None
-    """The ranges round the options, where they were asked for."""
+    """The data of `ranges`, where they were asked for."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What these answers follow from, as JSON; its keys are in the text of the class."""
     importances: Importances | None = None
-    """How much each change matters, where it was asked for."""
+    """The data of `importance`, where it was asked for."""
     attributions: Attributions | None = None
-    """What each scored input contributes, where it was asked for."""
+    """The data of `contributions`, where they were asked for."""
     related: Related | None = None
     """What relations between columns say of each option; None where there are none."""
 
@@ -159,8 +159,12 @@ class Counterfactuals:
         people = [self.table.labels[i] for i in self.owners]
         return self.table.layout.library.with_leading(frame, {person: people, option: self.ranks.tolist()})
 
-    changes, law_changes, ranges = map(_long_table, ("changes", "law_changes", "ranges"))
-    importance, contributions, problems = map(_long_table, ("importance", "contributions", "problems"))
+    changes = _long_table("changes")
+    law_changes = _long_table("law_changes")
+    ranges = _long_table("ranges")
+    importance = _long_table("importance")
+    contributions = _long_table("contributions")
+    problems = _long_table("problems")
 
     @cached_property
     def status(self) -> Any:
@@ -217,12 +221,13 @@ class Counterfactuals:
     @cached_property
     def verdicts(self) -> tuple[Verdict | None, ...]:
         """What each option is like (m,); None where that is not known."""
-        guarded, outlier, connected = (self._figure(name) for name in ("typicality", "outlier", "connected"))
-        levels = np.where(np.isnan(guarded), outlier + (1 - connected), guarded)
+        typicality, outlier, connected = (self._figure(name) for name in ("typicality", "outlier", "connected"))
+        failed = outlier + (1 - connected)  # how many of two checks, for methods without a guard: see `Verdict`
+        levels = np.where(np.isnan(typicality), failed, typicality)
         contradictions = self.related.contradictions if self.related is not None else [""] * len(levels)
         return tuple(
-            Verdict.CONTRADICTORY if words else Verdict.of(level)
-            for level, words in zip(levels.tolist(), contradictions, strict=True)
+            Verdict.CONTRADICTORY if contradiction else Verdict.of(level)
+            for level, contradiction in zip(levels.tolist(), contradictions, strict=True)
         )
 
     @property
@@ -295,8 +300,8 @@ class Counterfactuals:
         return [self.option(place) for place in entries(self.owners, position)]
 
     @cached_property
-    def views(self) -> list[Option]:
-        """All options, to be shown."""
+    def all_options(self) -> list[Option]:
+        """Every option as an `Option`, in the order of `rows`."""
         return [self.option(place) for place in range(len(self.owners))]
 
     # laws and time
@@ -343,9 +348,9 @@ class Counterfactuals:
         undone[np.arange(len(options)), columns] = before[options, columns]
         needed = ~book.kept(undone) & book.kept(self.rows)[options]
         # where one column follows others, the law asks for its change, not for theirs
-        equations = np.array([rule.determines is not None for rule in book.rules], dtype=bool)
-        follows = np.array([name in self.following for name in self.table.schema.names])
-        needed &= ~(equations & book.is_law) | follows[columns][:, None]
+        by_equation = np.array([rule.determines is not None for rule in book.rules], dtype=bool) & book.is_law
+        column_follows = np.array([name in self.following for name in self.table.schema.names])
+        needed &= ~by_equation[None, :] | column_follows[columns][:, None]
         cells, rules = np.nonzero(needed)
         return list(zip(options[cells].tolist(), columns[cells].tolist(), rules.tolist(), strict=True))
 
@@ -355,8 +360,8 @@ class Counterfactuals:
         result = np.zeros(self.rows.shape, dtype=bool)
         for place, column, _ in self.needs:
             result[place, column] = True
-        follows = [*(one.column for one in self._book.derivations), *self.table.schema.clocks]
-        result[:, follows] = ~unchanged(self.table.values[self.owners], self.rows)[:, follows]
+        computed = [*(derivation.column for derivation in self._book.derivations), *self.table.schema.clocks]
+        result[:, computed] = ~unchanged(self.table.values[self.owners], self.rows)[:, computed]
         return result
 
     # texts, plots and files

@@ -93,7 +93,7 @@ def answer_rows(result: Counterfactuals) -> AnswerRows:
     for name, values in result.option_figures.items():
         figures[name] = np.append(_in_points(name, values), np.full(len(without), np.nan))[order]
     lines: list[tuple[Any, ...]] = [
-        *((option.person, option.number, "FOUND", option.sentence, *_judged(option), None) for option in result.views),
+        *((one.person, one.number, "FOUND", one.sentence, *_judged(one), None) for one in result.all_options),
         *(
             (table.labels[i], None, result.statuses[i].name, result.reason(i), None, None, result.troubles.get(i))
             for i in without.tolist()
@@ -152,7 +152,7 @@ def _settings(result: Counterfactuals) -> pd.DataFrame:
 
 def _changes(result: Counterfactuals, needed: str = "feature") -> Iterator[dict[str, Any]]:
     """The changes that have the attribute `needed`, with figures of their options."""
-    for option in result.views:
+    for option in result.all_options:
         figures = {name: getattr(option, name) for name in ("total_shift", "outlier", "connected")}
         figures["verdict"] = _judged(option)[0]
         for change in option.changes:

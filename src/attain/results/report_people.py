@@ -64,7 +64,7 @@ def _content(result: Counterfactuals) -> dict[str, Any]:
     kinds = [kind for kind, _ in counted_outcomes(result)]
     own, why = outcomes(result), _against(result)
     options: dict[int, list[Any]] = {}
-    for option in result.views:
+    for option in result.all_options:
         changes = [_change(result, change) for change in option.ordered]
         if option.waits:
             clocks = sum(change.follows == "time" for change in option.changes)

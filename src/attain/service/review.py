@@ -86,7 +86,7 @@ def _question(question: Question) -> dict[str, Any]:
 
 
 def _best(result: Counterfactuals) -> dict[int, Option]:
-    return {option.position: option for option in result.views if option.number == 1}
+    return {option.position: option for option in result.all_options if option.number == 1}
 
 
 def _moves(option: Option) -> dict[str, Any]:

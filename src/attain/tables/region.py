@@ -292,10 +292,8 @@ class Region:
         differs = ~unchanged(own, rows)
         broken = {kind: np.zeros(len(rows), dtype=bool) for kind in KINDS_OF_VIOLATION}
         broken["derived"] = self._derived_broken(rows, owners)
-        for j in np.flatnonzero(differs.any(axis=0)).tolist():
+        for j in np.flatnonzero(differs.any(axis=0) & self.schema.counted).tolist():
             feature = self.schema.features[j]
-            if feature.computed is not None or feature.clock is not None:
-                continue
             cells, moved = rows[:, j], differs[:, j]
             if j not in self.following:  # frozen for searches, it moves with its columns: `derived` checks it
                 broken["immutable"] |= moved & self.frozen[owners, j]

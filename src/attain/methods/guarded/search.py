@@ -181,7 +181,7 @@ class ShiftCosts:
 def engine_crowds(guard: Guard) -> tuple[Crowd, Crowd]:
     """The guard's real rows for the engine: the crowd, with what outlier factors need, and all; often the same."""
     crowd, sizes = guard.crowd, np.array([part.k for part in guard.local_densities], dtype=np.intp)
-    reaches = guard.reaches if len(sizes) else np.empty((len(crowd), 0, 2))
+    reaches = guard.reaches_and_densities if len(sizes) else np.empty((len(crowd), 0, 2))
     dense = Crowd(crowd.space.engine, crowd.values, crowd.points, np.ascontiguousarray(reaches), sizes)
     if guard.reference is crowd:
         return dense, dense
