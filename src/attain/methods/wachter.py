@@ -120,7 +120,7 @@ class Wachter(Explainer):
         missed = np.flatnonzero([status is Status.OUT_OF_REACH for status in answers.status])
         if self.method == "gradient" or not missed.size:
             return answers
-        return answers.join(self._pattern_search(problem.subset(missed), aim), missed)
+        return answers.with_answers_to(self._pattern_search(problem.subset(missed), aim), missed)
 
     def _beyond(self, score: np.ndarray, met: np.ndarray) -> float:
         """y′, from the training rows' scores and whether they meet the goal."""

@@ -101,7 +101,7 @@ class Review:
         y: Any = None,
     ) -> None:
         self._explainer, self._model = explainer, model
-        self._wanted: dict[str, Any] = {"target": target, "probability": probability}
+        self._goal_arguments: dict[str, Any] = {"target": target, "probability": probability}
         self._train, self._labels = _training(explainer, train, y)
         self.schema = Schema.infer(self._train) if explainer.schema is None else explainer.schema
         self._people = self._refused() if people is None else people
@@ -203,7 +203,7 @@ class Review:
 
     def _refused(self) -> Frame:
         """At most 40 training rows, evenly spread, that the model decides against."""
-        met = self._fitted(self.schema).session(self._model, **self._wanted).met
+        met = self._fitted(self.schema).session(self._model, **self._goal_arguments).met
         if met.all():
             raise DataError("the model has the desired decision for all training rows; give the people to be explained")
         train, _ = _spread_rows(self._train, None, _FITTED)  # the rows of `_fitted`, which `met` is about
@@ -219,7 +219,7 @@ class Review:
             return explainer.fit(*_spread_rows(self._train, self._labels, _FITTED))
 
     def _answers(self, schema: Schema) -> Counterfactuals:
-        return self._fitted(schema).explain(self._model, self._people, **self._wanted)
+        return self._fitted(schema).explain(self._model, self._people, **self._goal_arguments)
 
     def _remember(self, schema: Schema) -> None:
         """Takes a schema, with the answers and the questions that follow from it."""

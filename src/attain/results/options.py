@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WAITING: Final = "waiting"
 """What plots and reports call the time that an option takes beyond what its changes need."""
-Kind = Literal["", "relation", "law", "time"]
+Cause = Literal["", "relation", "law", "time"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +51,7 @@ class Change:
     current_percentile: float | None
     suggested_percentile: float | None
     shift: float | None
-    follows: Kind
+    follows: Cause
     related: bool = False
     low: Any = None
     high: Any = None
@@ -145,8 +145,8 @@ class Option:
 
     def as_json(self) -> dict[str, Any]:
         """For programs: everything, and the sentence."""
-        known = {item.name: getattr(self, item.name) for item in fields(self)}
-        return known | {"changes": [change.as_json() for change in self.ordered], "sentence": self.sentence}
+        cells = {item.name: getattr(self, item.name) for item in fields(self)}
+        return cells | {"changes": [change.as_json() for change in self.ordered], "sentence": self.sentence}
 
 
 def option_at(result: Counterfactuals, place: int) -> Option:
@@ -160,15 +160,15 @@ def option_at(result: Counterfactuals, place: int) -> Option:
         person=result.table.labels[position],
         number=int(result.ranks[place]),
         request=result.request,
-        purpose=str(Purpose(_known(figures.get("purpose"), int) or Purpose.NONE)),
+        purpose=str(Purpose(_or_none(figures.get("purpose"), int) or Purpose.NONE)),
         changes=changes,
         verdict=result.verdicts[place],
         unreviewed=tuple(change.feature.name for change in changes if not change.reviewed),
-        outlier=_known(figures.get("outlier"), bool),
-        connected=_known(figures.get("connected"), bool),
+        outlier=_or_none(figures.get("outlier"), bool),
+        connected=_or_none(figures.get("connected"), bool),
         total_shift=points(figures.get("total_shift")),
         max_shift=points(figures.get("max_shift")),
-        score=_known(figures.get("score_after")),
+        score=_or_none(figures.get("score_after")),
         months=float(result.months[place]),
         months_needed=float(result.months_needed[place]),
         waits=bool(result.waits[place]),
@@ -200,39 +200,39 @@ def _changes(result: Counterfactuals, place: int) -> Iterator[Change]:
 
 def _ranges(result: Counterfactuals, place: int) -> dict[int, dict[str, Any]]:
     """What else does as well, by column."""
-    known, value = result.intervals, result.table.layout.value
-    if known is None:
+    ranges, shown_value = result.intervals, result.table.layout.value
+    if ranges is None:
         return {}
-    columns = {r: result.table.schema.features[known.column[r]] for r in entries(known.option, place)}
+    feature_of = {entry: result.table.schema.features[ranges.column[entry]] for entry in entries(ranges.option, place)}
     return {
-        int(known.column[r]): {
-            "low": value(feature.name, float(known.low[r])),
-            "high": value(feature.name, float(known.high[r])),
-            "low_percentile": points(known.low_percentile[r]),
-            "high_percentile": points(known.high_percentile[r]),
-            "levels": tuple(feature.levels[level] for level in known.levels[r]),
-            "checked": int(known.checked[r]),
+        int(ranges.column[entry]): {
+            "low": shown_value(feature.name, float(ranges.low[entry])),
+            "high": shown_value(feature.name, float(ranges.high[entry])),
+            "low_percentile": points(ranges.low_percentile[entry]),
+            "high_percentile": points(ranges.high_percentile[entry]),
+            "levels": tuple(feature.levels[level] for level in ranges.levels[entry]),
+            "checked": int(ranges.checked[entry]),
         }
-        for r, feature in columns.items()
+        for entry, feature in feature_of.items()
     }
 
 
 def _importance(result: Counterfactuals, place: int) -> dict[int, dict[str, Any]]:
     """How much each change matters, by column."""
-    known, shifts = result.importances, 100 * result.percentiles[2][place]
-    if known is None:
+    details, shifts = result.importances, 100 * result.percentiles[2][place]
+    if details is None:
         return {}
-    columns = {int(known.column[r]): r for r in entries(known.option, place)}
+    entry_of = {int(details.column[entry]): entry for entry in entries(details.option, place)}
     return {
         j: {
-            "gain": _known(known.gain[r]),
-            "per_point": _known(round(float(known.gain[r]) / float(shifts[j]), 9)) if shifts[j] > 0 else None,
-            "needed_for_decision": bool(known.for_decision[r]),
-            "needed_to_stay_typical": _known(known.to_stay_typical[r], bool),
+            "gain": _or_none(details.gain[entry]),
+            "per_point": _or_none(round(float(details.gain[entry]) / float(shifts[j]), 9)) if shifts[j] > 0 else None,
+            "needed_for_decision": bool(details.for_decision[entry]),
+            "needed_to_stay_typical": _or_none(details.to_stay_typical[entry], bool),
             "needed_by_law": bool(result.needed_by_law[place, j]),
-            "only_typical": bool(known.only_typical[r] == 1),
+            "only_typical": bool(details.only_typical[entry] == 1),
         }
-        for j, r in columns.items()
+        for j, entry in entry_of.items()
     }
 
 
@@ -241,10 +241,11 @@ def entries(options: np.ndarray, place: int) -> range:
     return range(*np.searchsorted(options, (place, place + 1)).tolist())
 
 
-def _known(value: float | None, kind: Callable[[float], Any] = float) -> Any:
-    return None if value is None or math.isnan(value) else kind(value)
+def _or_none(value: float | None, convert: Callable[[float], Any] = float) -> Any:
+    """The value converted; None where it is None or NaN."""
+    return None if value is None or math.isnan(value) else convert(value)
 
 
 def points(share: float | None) -> float | None:
     """A share as percentile points, rounded to a thousandth; None where there is none."""
-    return _known(share, lambda known: round(100 * float(known), 3))
+    return _or_none(share, lambda value: round(100 * float(value), 3))

@@ -50,7 +50,7 @@ from attain.schema.schema import Schema
 Topic: TypeAlias = Literal[
     "outcome", "identifier", "copy", "text", "missing", "code", "order", "step", "change", "time"
 ]
-_Answer: TypeAlias = tuple[str, str, Mapping[str, Any]]
+_ChoiceParts: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """The key, the text and the changes of a choice."""
 
 _MOST_ROWS: Final = 200_000
@@ -61,7 +61,7 @@ _SHOWN: Final = 5
 _DIGITS: Final = re.compile(r"\d+")
 _SEVERAL: Final = 3
 """At least so many columns whose names share one word are asked about together."""
-_ALIKE: Final = 0.2
+_LEAST_CORRELATION: Final = 0.2
 """The least rank correlation with another column of a family: x1, x2, … of an array need not be one thing."""
 
 
@@ -170,8 +170,8 @@ class Question:
                 schema = schema.without_laws_of((name,))
             schema = schema.change(name, **changes)
         if choice.asks is None:
-            left = [name for name in self.columns if name not in choice.drop]
-            decided = [name for name in left if self.topic == "change" or schema[name].is_reviewed]
+            staying = [name for name in self.columns if name not in choice.drop]
+            decided = [name for name in staying if self.topic == "change" or schema[name].is_reviewed]
             schema = schema.change(decided, reviewed=by)
         return schema.without(choice.drop)
 
@@ -201,9 +201,9 @@ class _Questioner:
     def __init__(self, schema: Schema, values: np.ndarray, labels: np.ndarray | None) -> None:
         self.labels = labels
         self.cells = dict(zip(schema.names, values.T, strict=True))
-        self.outcomes = {} if labels is None else outcomes(schema.features, values, labels)
-        self.copies = copies(schema.features, values)
-        self.computed = {proposal.column: proposal for proposal in computed_columns(schema.features, values)}
+        self.outcome_shares = {} if labels is None else outcomes(schema.features, values, labels)
+        self.earlier_copies = copies(schema.features, values)
+        self.proposals = {proposal.column: proposal for proposal in computed_columns(schema.features, values)}
         self.age = next((feature.name for feature in schema if feature.numeric and is_age(feature.name)), None)
 
     def about(self, feature: Feature) -> Iterator[Question]:
@@ -216,19 +216,19 @@ class _Questioner:
     def _what_it_holds(self, feature: Feature) -> Iterator[Question]:
         name, cells = feature.name, self.cells[feature.name]
         known = cells[ordinary(feature, cells)]
-        if name in self.outcomes:
-            yield _tells_outcome(name, self.outcomes[name])
-        if name in self.copies:
-            earlier = self.copies[name]
+        if name in self.outcome_shares:
+            yield _outcome_question(name, self.outcome_shares[name])
+        if name in self.earlier_copies:
+            earlier = self.earlier_copies[name]
             same = feature.numeric and np.array_equal(cells, self.cells[earlier], equal_nan=True)
-            yield _is_copy(name, earlier, same)
+            yield _copy_question(name, earlier, same)
         by_name = identifies(name) and len(np.unique(known)) >= _PEOPLE
         if by_name or (feature.numeric and all_differ(known)):
-            yield _identifies_people(name, by_name)
+            yield _identifier_question(name, by_name)
         yield from _about_numbers(feature, known) if feature.numeric else _about_levels(feature, known)
-        yield from self._is_code(feature, known)
+        yield from self._code_questions(feature, known)
 
-    def _is_code(self, feature: Feature, known: np.ndarray) -> Iterator[Question]:
+    def _code_questions(self, feature: Feature, known: np.ndarray) -> Iterator[Question]:
         """Whether small integers are codes, because their effect goes up and down, or because of gaps."""
         if not feature.integral and feature.kind != "ordinal":
             return
@@ -255,8 +255,8 @@ class _Questioner:
         """The question that is asked about every column; the likely choice first, where the data or its name say so."""
         name, cells = feature.name, self.cells[feature.name]
         known = cells[ordinary(feature, cells)]
-        evidence, first = _held(feature, known), ""
-        choices: list[_Answer] = [("c", "people can change it", {})]
+        evidence, first = _summary(feature, known), ""
+        choices: list[_ChoiceParts] = [("c", "people can change it", {})]
         if feature.ordered:
             choices.append(("u", "only up", {"direction": "increase"}))
             choices.append(("d", "only down", {"direction": "decrease"}))
@@ -266,8 +266,8 @@ class _Questioner:
         if steady:
             choices.append(("y", "it passes with time, one a year", {"clock": 1 / 12}))
             choices.append(("t", "it passes with time, one a month", {"clock": 1.0}))
-        if name in self.computed:
-            proposal = self.computed[name]
+        if name in self.proposals:
+            proposal = self.proposals[name]
             evidence, first = f"{evidence} {proposal.sentence}", "f"
             rule = "derived" if proposal.exact else "follows"
             choices.append(("f", f"it follows from others: {proposal.expression}", {rule: proposal.expression}))
@@ -275,6 +275,7 @@ class _Questioner:
             first = "y" if steady and is_age(name) else "n"
         elif self.age is not None and feature.numeric and never_exceeds(self.cells[name], self.cells[self.age]):
             evidence, first = f"{evidence} It never exceeds {self.age}, and rises with it.", "y"
+        # the likely one first, the others as listed; months and the outcome always last
         choices.sort(key=lambda choice: choice[0] != first)
         question = _question(name, "change", evidence, *choices)
         pace = usual_change(known, feature.step) if feature.numeric and len(known) else 1.0
@@ -292,13 +293,13 @@ def _successive(levels: Sequence[Any]) -> bool:
     return all(type(level) is int for level in levels) and levels == tuple(range(levels[0], levels[0] + len(levels)))
 
 
-def _question(name: str, topic: Topic, evidence: str, *choices: _Answer) -> Question:
+def _question(name: str, topic: Topic, evidence: str, *choices: _ChoiceParts) -> Question:
     """A question about one column, of choices that set properties: keys, texts and changes."""
     made = (Choice(key, text, {name: changes} if changes else {}) for key, text, changes in choices)
     return Question((name,), topic, evidence, tuple(made))
 
 
-def _tells_outcome(name: str, share: float) -> Question:
+def _outcome_question(name: str, share: float) -> Question:
     gone = Choice("o", "it is the outcome, or known only after it: it must leave the table", drop=(name,))
     kept = Choice("k", "it was known before")
     return Question(
@@ -306,7 +307,7 @@ def _tells_outcome(name: str, share: float) -> Question:
     )
 
 
-def _is_copy(name: str, earlier: str, same: bool) -> Question:
+def _copy_question(name: str, earlier: str, same: bool) -> Question:
     choices = [Choice("d", f"it is one: leave {name} out", drop=(name,))]
     if same:
         choices.append(Choice("f", f"it always equals {earlier}", {name: {"derived": quoted_name(earlier)}}))
@@ -316,7 +317,7 @@ def _is_copy(name: str, earlier: str, same: bool) -> Question:
     )
 
 
-def _identifies_people(name: str, by_name: bool) -> Question:
+def _identifier_question(name: str, by_name: bool) -> Question:
     evidence = "It tells people apart, by its name." if by_name else "It is different in every row."
     gone = Choice("d", "it says who or where somebody is: leave it out", drop=(name,))
     stays = Choice("n", "it stays as it is", {name: {"immutable": True}})
@@ -333,10 +334,10 @@ def _about_numbers(feature: Feature, known: np.ndarray) -> Iterator[Question]:
             f"{shown} {'stands' if len(apart) == 1 else 'stand'} in {len(known) - len(others):,} of {len(known):,} "
             f"cells, apart from all others, {_short(others.min())} to {_short(others.max())}."
         )
-        holds = number_properties(others, feature.name)
+        properties = number_properties(others, feature.name)
 
         def meaning(text: str) -> dict[str, Any]:
-            return {**holds, "special": {**feature.special, **dict.fromkeys(apart, text)}}
+            return {**properties, "special": {**feature.special, **dict.fromkeys(apart, text)}}
 
         yield _question(
             feature.name,
@@ -376,7 +377,7 @@ def _about_levels(feature: Feature, known: np.ndarray) -> Iterator[Question]:
     ordered = in_order(levels) if feature.kind == "categorical" else ()
     if ordered:
         ordinal: dict[str, Any] = {"kind": "ordinal", "levels": ordered}
-        choices: list[_Answer] = [
+        choices: list[_ChoiceParts] = [
             ("o", "they are ordered", ordinal),
             ("u", "they are, and people can only go up", {**ordinal, "direction": "increase"}),
             ("k", "they are not", {}),
@@ -392,7 +393,7 @@ def _about_levels(feature: Feature, known: np.ndarray) -> Iterator[Question]:
         yield _question(feature.name, "order", evidence, *choices)
 
 
-def _held(feature: Feature, known: np.ndarray) -> str:
+def _summary(feature: Feature, known: np.ndarray) -> str:
     """What a column holds, in a sentence."""
     if not len(known):
         return "It has no values."
@@ -413,6 +414,7 @@ def _short(value: float) -> str:
 
 
 def _percent(share: float) -> str:
+    # 99.6 % is not 100 %
     return f"{100 * share:.3g} %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
@@ -427,39 +429,39 @@ def _families(found: Iterable[Question], cells: Mapping[str, np.ndarray]) -> lis
     members: dict[object, list[Question]] = {}
     for question in found:
         (name,) = question.columns
-        sets = [] if question.topic == "change" else [repr(choice.changes.get(name)) for choice in question.choices]
-        members.setdefault((_DIGITS.sub("#", name), question.topic, *question.keys, *sets), []).append(question)
+        effects = [] if question.topic == "change" else [repr(choice.changes.get(name)) for choice in question.choices]
+        members.setdefault((_DIGITS.sub("#", name), question.topic, *question.keys, *effects), []).append(question)
     families, single = [], []
     for together in members.values():
         related = [one for one in together if _is_related(one, together, cells)]
         single += [one for one in together if one not in related]
         families += [family(related)] if related else []
-    while alike := _alike(single):
-        words, together = max(alike.items(), key=lambda item: len(item[1]))
-        families.append(family(together, f"Their names have “{words[0]}” in common."))
+    while sharing := _sharing_words(single):
+        (text, _, _), together = max(sharing.items(), key=lambda item: len(item[1]))
+        families.append(family(together, f"Their names have “{text}” in common."))
         single = [one for one in single if one not in together]
     order = {name: position for position, name in enumerate(cells)}
     return sorted([*families, *single], key=lambda question: (order[question.columns[0]], question.topic == "change"))
 
 
-def _alike(questions: Iterable[Question]) -> dict[tuple[str, int, bool], list[Question]]:
+def _sharing_words(questions: Iterable[Question]) -> dict[tuple[str, int, bool], list[Question]]:
     """Questions about what may happen to columns whose names begin or end with the same word, or the same two words."""
     found: dict[tuple[str, int, bool], list[Question]] = {}
     for question in questions:
         words = words_of(question.columns[0]).split()
         if question.topic == "change" and question.choices[0].key == "c":
+            # of equal texts the later entry counts: a single word is a beginning
             ends = {words[0]: 0, words[-1]: -1, " ".join(words[:2]): 0} if words else {}
             for text, end in ends.items():
                 found.setdefault((text, end, "u" in question.keys), []).append(question)
-    return {
-        key: one for key, one in found.items() if len(one) >= (2 if " " in key[0] else _SEVERAL) and len(key[0]) > 1
-    }
+    least = {key: 2 if " " in key[0] else _SEVERAL for key in found}
+    return {key: one for key, one in found.items() if len(one) >= least[key] and len(key[0]) > 1}
 
 
 def _is_related(question: Question, together: Iterable[Question], cells: Mapping[str, np.ndarray]) -> bool:
     own = cells[question.columns[0]]
     others = (cells[other.columns[0]] for other in together if other is not question)
-    return any(goes_with(own, other) >= _ALIKE for other in others)
+    return any(goes_with(own, other) >= _LEAST_CORRELATION for other in others)
 
 
 def how_long(schema: Schema, longest: float) -> Question:
@@ -470,15 +472,15 @@ def how_long(schema: Schema, longest: float) -> Question:
 
 
 def family(parts: Sequence[Question], evidence: str = "", keys: Iterable[str] = (), *, shared: bool = True) -> Question:
-    """The same question about several columns as one, with the choices that all of them have, or those of them named.
+    """The same question about several columns as one, with the choices that all of them have, in the order of `keys`.
 
-    Where they need not be `shared`, a choice may be one of some columns only: see `Question.about`. A question about a
-    single column stays as it is.
+    With `shared=False` also those that only some have. A question about a single column stays as it is.
     """
     if len(parts) == 1:
         return parts[0]
-    known = dict.fromkeys(key for part in parts for key in part.keys)
-    chosen = [key for key in keys or known if key in known and not (shared and any(key not in p.keys for p in parts))]
+    enough = all if shared else any
+    offered = dict.fromkeys(key for part in parts for key in part.keys)
+    chosen = [key for key in keys or offered if enough(key in part.keys for part in parts)]
     choices = []
     for key in chosen:
         own = [part[key] for part in parts if key in part.keys]

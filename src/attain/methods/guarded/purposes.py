@@ -75,7 +75,7 @@ def _joined(problem: Problem, typical: Answers, smallest: Answers) -> Answers:
     changed = problem.region.changed(typical.rows, typical.owners)
     typical = replace(typical, sort_key=key).at(different_changes(key, typical.owners, changed, problem.options))
     smallest = replace(smallest, sort_key=np.ones(len(smallest.rows)))
-    joined = typical.join(smallest, np.arange(len(problem)))
+    joined = typical.with_answers_to(smallest, np.arange(len(problem)))
     joined = joined.at(np.lexsort((joined.sort_key, joined.owners)))
     joined = joined.at(first_of_each(joined.rows, joined.owners))
     return joined.at(positions(rank_within(joined.owners) < problem.options))

@@ -179,7 +179,7 @@ class Batches:
         nothing = {name: np.empty(0) for name in figures}
         columns = len(self._problem.region.schema)
         empty = Answers(np.empty((0, columns)), np.empty(0, dtype=np.intp), np.empty(0), [], nothing)
-        return Answers.joined(self._parts or [empty])
+        return Answers.concatenated(self._parts or [empty])
 
 
 Figures: TypeAlias = dict[str, np.ndarray]
@@ -235,7 +235,7 @@ def in_time(
             found.append(replace(answers, owners=some[answers.owners]))
             for i, status in zip(some, answers.status, strict=True):
                 ended[i].append(status)
-    cheapest = sooner(problem, _cheapest(problem, Answers.joined(found), price), measured)
+    cheapest = sooner(problem, _cheapest(problem, Answers.concatenated(found), price), measured)
     cheapest, answered = _cheapest(problem, cheapest, price), set(cheapest.owners.tolist())
     told = [next((status for status in _TOLD if status in some), Status.OUT_OF_REACH) for some in ended]
     return replace(cheapest, status=[Status.FOUND if i in answered else status for i, status in enumerate(told)])

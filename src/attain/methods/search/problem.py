@@ -297,20 +297,20 @@ class Answers:
         return Answers(self.rows[chosen], self.owners[chosen], self.sort_key[chosen], self.status, figures)
 
     def subset(self, owners: np.ndarray) -> Answers:
-        """The answers of some rows of the batch, sorted; the owners are their positions among those."""
+        """The answers of the rows of the batch at `owners`, sorted; answers then belong to positions in it."""
         chosen = self.at(positions(np.isin(self.owners, owners)))
         status = [self.status[i] for i in owners]
         return replace(chosen, owners=np.searchsorted(owners, chosen.owners), status=status)
 
-    def join(self, other: Answers, owners: np.ndarray) -> Answers:
-        """With the answers of another search of some rows, whose positions here are `owners`."""
+    def with_answers_to(self, other: Answers, owners: np.ndarray) -> Answers:
+        """These and those of another search of the rows at `owners`, whose status is that of the other search."""
         status = list(self.status)
         for i, ended in zip(owners, other.status, strict=True):
             status[i] = ended
-        return replace(Answers.joined([self, replace(other, owners=owners[other.owners])]), status=status)
+        return replace(Answers.concatenated([self, replace(other, owners=owners[other.owners])]), status=status)
 
     @classmethod
-    def joined(cls, parts: Sequence[Answers]) -> Answers:
+    def concatenated(cls, parts: Sequence[Answers]) -> Answers:
         """The answers of several searches, one after the other; a figure that one of them does not give is NaN."""
         names = dict.fromkeys(name for part in parts for name in part.figures)
         return cls(
@@ -326,7 +326,7 @@ class Answers:
 
 
 class Pool:
-    """Keeps, for each of n owners, the `keep` nearest distinct rows that were added; equal rows are equally near."""
+    """Keeps, for each of n owners, the `keep` nearest distinct rows added; equal rows must be equally near."""
 
     def __init__(self, n_owners: int, features: int, keep: int) -> None:
         self.keep = keep
@@ -340,12 +340,14 @@ class Pool:
         if not len(rows):
             return
         touched = np.unique(owners)
-        places = np.arange(self.keep) < self.size[touched, None]
-        rows = np.concatenate((self._rows[touched][places], rows))
-        distances = np.concatenate((self._distances[touched][places], distances))
+        filled = self._filled[touched]
+        # what is kept of these owners, then what is new; of equal rows the first stays
+        rows = np.concatenate((self._rows[touched][filled], rows))
+        distances = np.concatenate((self._distances[touched][filled], distances))
         owners = np.concatenate((np.repeat(touched, self.size[touched]), owners))
         distinct = first_of_each(rows, owners)
         rows, owners, distances = rows[distinct], owners[distinct], distances[distinct]
+        # the nearest of each owner; the places after them are empty
         order = np.lexsort((distances, owners))
         rank = rank_within(owners[order])
         order, rank = order[rank < self.keep], rank[rank < self.keep]
@@ -397,25 +399,26 @@ def diverse_order(rows: np.ndarray, owners: np.ndarray, cost: np.ndarray, region
 
 
 def different_changes(sort_key: np.ndarray, owners: np.ndarray, changed: np.ndarray, n: int) -> np.ndarray:
-    """The positions of at most n rows of each owner: the best, then those that do not change all that one before does.
+    """The positions of at most n rows of each owner, all firsts, then all seconds, …: the best of those left each time.
 
-    A change of the same features by other amounts, or of more features, is not a different one. `changed` (rows, d)
-    are the features that each row changes; a smaller `sort_key` is better.
+    Left are the rows that do not change every feature that an earlier one changes: a change of the same features by
+    other amounts, or of more features, is not a different one. `changed` (rows, d) are the features that each row
+    changes; a smaller `sort_key` is better.
     """
     left = np.lexsort((sort_key, owners))
     chosen = [left[:0]]
     for _ in range(n):
         first = left[rank_within(owners[left]) == 0]
         chosen.append(first)
-        taken = first[np.searchsorted(owners[first], owners[left])]
-        left = left[~(changed[left] | ~changed[taken]).all(axis=1)]
+        best = first[np.searchsorted(owners[first], owners[left])]
+        left = left[(changed[best] & ~changed[left]).any(axis=1)]  # without the best itself
     return np.concatenate(chosen)
 
 
 _GROWTH = 4
 """Each block has so many times as many candidates as all blocks before it together."""
 
-Candidates = Callable[[np.ndarray, int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
+CandidateSource = Callable[[np.ndarray, int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """(owners, start, stop) → their candidates from rank start up to stop: rows, the owner of each, and its rank."""
 
 
@@ -430,20 +433,20 @@ class Hits(NamedTuple):
     """How the search of each row of the batch ended."""
 
 
-def ranks_between(owners: np.ndarray, start: int, stop: int, available: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The owner of each rank from start up to stop that is available, and the rank, (m,) each; `owners` are sorted."""
-    number = np.maximum(np.minimum(available[owners], stop) - start, 0)
+def ranks_between(owners: np.ndarray, start: int, stop: int, n_available: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The owner of each rank from start up to stop that is available, and the rank, (m,); `owners` are sorted."""
+    number = np.maximum(np.minimum(n_available[owners], stop) - start, 0)
     owners = np.repeat(owners, number)
     return owners, start + rank_within(owners)
 
 
 def ranked_hits(
-    problem: Problem, candidates: Candidates, available: np.ndarray, *, block: int, wanted: int, reserve: int
+    problem: Problem, source: CandidateSource, n_available: np.ndarray, *, block: int, wanted: int, reserve: int
 ) -> Hits:
     """The candidates of each row that flip the decision.
 
     The first `block` candidates of each row are all tried. Rows with fewer than `wanted` hits go on to the next, larger
-    block, until they have them, none of their `available` candidates is left, or only `reserve` rows of their budget.
+    block, until they have them, none of their `n_available` candidates is left, or only `reserve` rows of their budget.
     """
     none = np.empty(0, dtype=np.intp)
     parts = [(problem.region.factuals[:0], none, none, np.empty(0))]
@@ -451,13 +454,13 @@ def ranked_hits(
     cut = np.zeros(len(problem), dtype=bool)
     active, start, stop = np.arange(len(problem)), 0, block
     while active.size:
-        rows, owners, ranks = candidates(active, start, stop)
+        rows, owners, ranks = source(active, start, stop)
         tried = problem.evaluate(rows, owners, reserve=reserve, distinct=owners)
         cut[owners[tried.unaffordable]] = True
         hit = tried.hits
         parts.append((tried.rows[hit], owners[hit], ranks[hit], tried.score[tried.met]))
         number += np.bincount(owners[hit], minlength=len(problem))
-        active = active[(number[active] < wanted) & ~cut[active] & (available[active] > stop)]
+        active = active[(number[active] < wanted) & ~cut[active] & (n_available[active] > stop)]
         start, stop = stop, stop * (1 + _GROWTH)
     rows, owners, ranks, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(owners, kind="stable")
@@ -489,10 +492,10 @@ def sparse(
         trial[np.arange(len(active)), columns] = region.factuals[owners[active], columns]
         trial = region.final_form(trial, owners[active])
         # a rule may take back other changes too, or put this one back in place
-        left = region.changed(trial, owners[active]).sum(axis=1)
-        before = region.changed(rows[active], owners[active]).sum(axis=1)
-        taken = np.flatnonzero((left < before) & (left > 0))
-        where = None if keeps is None else partial(keeps, active[taken])
-        accepted = problem.accepts(trial[taken], owners[active][taken], where)
-        rows[active[taken[accepted]]] = trial[taken[accepted]]
+        n_now = region.changed(trial, owners[active]).sum(axis=1)
+        n_before = region.changed(rows[active], owners[active]).sum(axis=1)
+        smaller = np.flatnonzero((n_now < n_before) & (n_now > 0))
+        where = None if keeps is None else partial(keeps, active[smaller])
+        accepted = problem.accepts(trial[smaller], owners[active][smaller], where)
+        rows[active[smaller[accepted]]] = trial[smaller[accepted]]
     return rows
