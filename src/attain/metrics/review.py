@@ -134,14 +134,14 @@ class Review:
         decision those that at most two thirds change.
         """
         time = list(self._how_long())
-        wanted = [asked for asked in map(self._with_answers, self._open()) if asked.answers]
-        wanted.sort(key=lambda asked: -asked.answers)
-        most = (_LATER if self._decisions else _FIRST) * self.result.found.sum()
-        alone = [asked for asked in wanted if asked.answers > most or self._separate.issuperset(asked.question.columns)]
-        names = {name for asked in alone for name in asked.question.columns} | self._separate
-        left = [name for name in self.schema.unreviewed if name not in names]
-        if len({name for asked in wanted if asked not in alone for name in asked.question.columns} - names) < 2:
-            return [*time, *wanted]
+        relevant = [one for one in map(self._with_answers, self._open()) if one.answers]
+        relevant.sort(key=lambda one: -one.answers)
+        limit = (_LATER if self._decisions else _FIRST) * self.result.found.sum()
+        alone = [one for one in relevant if one.answers > limit or self._separate.issuperset(one.question.columns)]
+        excluded = {name for one in alone for name in one.question.columns} | self._separate
+        left = [name for name in self.schema.unreviewed if name not in excluded]
+        if len({name for one in relevant if one not in alone for name in one.question.columns} - excluded) < 2:
+            return [*time, *relevant]
         return [*time, *alone, self._with_answers(self._rest(left))]
 
     def outlook(

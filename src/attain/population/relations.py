@@ -240,10 +240,10 @@ class Relations:
 
     def limit(self, rate: float) -> float:
         """How far off a row may be whose p-value is above a rate."""
-        refused = int(np.floor(rate * (len(self.calibration) + 1) + 1e-9))
-        if not refused or not len(self):
+        place = int(np.floor(rate * (len(self.calibration) + 1) + 1e-9))
+        if not place or not len(self):
             return np.inf
-        return max(float(self.calibration[-min(refused, len(self.calibration))]), LEAST_LIMIT)
+        return max(float(self.calibration[-min(place, len(self.calibration))]), LEAST_LIMIT)
 
     def broken(self, rows: FloatArray, own: FloatArray, rate: float) -> BoolArray:
         """Which relations (n, relations) rows break that their people keep, or break by less."""

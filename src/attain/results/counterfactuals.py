@@ -189,7 +189,7 @@ class Counterfactuals:
     def figures(self) -> Frame:
         library = self.table.layout.library
         columns = {name: np.asarray(values) for name, values in self.person_figures.items()}
-        columns |= {name: self.of_best(name) for name in self.option_figures}
+        columns |= {name: self.best_figure(name) for name in self.option_figures}
         return library.make(columns, index=library.index(self.table.source))
 
     def _series(self, name: str, values: Sequence[Any]) -> Any:
@@ -261,7 +261,7 @@ class Counterfactuals:
         needed = len(self) - self.statuses.count(Status.ALREADY_DESIRED)
         return self.statuses.count(Status.FOUND) / needed if needed else math.nan
 
-    def of_best(self, name: str) -> np.ndarray:
+    def best_figure(self, name: str) -> np.ndarray:
         """A figure of each person's best option (n,); NaN where there is no option or no such figure."""
         values = np.full(len(self), math.nan)
         values[self.owners[self.best]] = self._figure(name)[self.best]

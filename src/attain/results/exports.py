@@ -132,7 +132,7 @@ def _renamed(columns: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _figures(result: Counterfactuals) -> pd.DataFrame:
-    best = {name: _in_points(name, result.of_best(name)) for name in result.option_figures}
+    best = {name: _in_points(name, result.best_figure(name)) for name in result.option_figures}
     figures = {**result.person_figures, **best}
     return _frame({free_name(_person_column(result), figures): list(result.table.labels), **figures})
 

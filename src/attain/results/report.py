@@ -104,7 +104,7 @@ class Measure(NamedTuple):
 
 def _measures(result: Counterfactuals) -> dict[str, Measure]:
     """Shares first, then means; those that the result does not have are left out."""
-    best = result.of_best
+    best = result.best_figure
     shares = {
         "found": result.found[[status is not Status.ALREADY_DESIRED for status in result.statuses]].astype(np.float64),
         "typical": np.array(

@@ -106,7 +106,7 @@ def summary_lines(
 
 def _means(result: Counterfactuals) -> dict[str, float]:
     """The means of figures over the best options; NaN where there is none."""
-    values = {name: result.of_best(name) for name in MEANS}
+    values = {name: result.best_figure(name) for name in MEANS}
     return {name: float(np.nanmean(x)) if not np.isnan(x).all() else np.nan for name, x in values.items()}
 
 

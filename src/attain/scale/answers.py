@@ -87,7 +87,7 @@ class Summary:
     def of(cls, result: Counterfactuals) -> Summary:
         """The summary of one result."""
         statuses, verdicts = Counter(map(str, result.statuses)), Counter(map(str, filter(None, result.best_verdicts)))
-        figures = {name: values[~np.isnan(values)] for name in MEANS if (values := result.of_best(name)).size}
+        figures = {name: values[~np.isnan(values)] for name in MEANS if (values := result.best_figure(name)).size}
         sums = {name: (float(values.sum()), int(values.size)) for name, values in figures.items() if values.size}
         counts = dict(statuses), dict(verdicts), lever_counts(result), dict(result.unreviewed)
         return cls(len(result), len(result.owners), *counts, sums)

@@ -96,7 +96,7 @@ def _moves(option: Option) -> dict[str, Any]:
 def _figures(result: Counterfactuals) -> dict[str, Any]:
     """How many people have an answer, and how far it moves them."""
     found = int(result.found.sum())
-    shifts = 100 * result.of_best("total_shift")
+    shifts = 100 * result.best_figure("total_shift")
     return {
         "people": len(result),
         "found": found,

@@ -1,4 +1,4 @@
-"""How an answer gets its status: before the search, by the search, by time, and by the last check.
+"""How a person gets their status: `known_before`, by the search, by time (`Batches`), and by the `last_check`.
 
 Where a schema has clocks, every method searches for each of a few numbers of months T by itself: in `Region.at(T)`
 nothing but the row's own changes is free. Of all that is found, whatever its T, the answer with the least price comes
