@@ -19,7 +19,7 @@ from attain.core.errors import AttainError
 from attain.letters.texts import LANGUAGES, Texts, texts_template
 from attain.methods import NearestUnlike
 from attain.methods.persistence import inspect
-from attain.results.exports import TABLES, made
+from attain.results.exports import TABLES, table_frame
 from attain.scale.answers import AnswersFolder, Shards
 from attain.schema.toml import read_file
 from attain.tables import Table
@@ -132,7 +132,7 @@ def _shown(result: Any) -> None:
         result.describe(label, 80)
     for table in TABLES:
         with suppress(AttainError):  # not every table was asked for
-            made(result, table)
+            table_frame(result, table)
     again = attain.Counterfactuals.from_json(result.to_json())
     assert again.statuses == result.statuses
 

@@ -268,7 +268,7 @@ def test_months_count_what_the_decision_needs(typical: Sequence[str], words: str
     known = Importances(place, np.arange(4), np.ones(4), 1 - only, only, only_typical=only)
     result = replace(made, importances=known)
     assert words in result.sentences[0]
-    assert result.describe(0).splitlines()[2].endswith(short)
+    assert result.describe(0, width=200).splitlines()[2].endswith(short)
 
 
 @given(end=st.floats(-1e12, 1e12), other=st.floats(-1e12, 1e12))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
@@ -168,7 +169,7 @@ class Session:
 
         def build() -> Reference:
             desired = None if explainer.labels_ is None else desired_labels(explainer.labels_, self.target)
-            space, met = explainer.space_, self.met
+            space, met = explainer.space_, self.judged()[0]
             return Reference.build(explainer.schema_, self.training, desired_labels=desired, met=met, space=space)
 
         reference: Reference = self.once("reference", build)
@@ -240,19 +241,15 @@ class Session:
         together = sum(seconds[k] for k in quick)
         return Control(control.rows[chosen], control.met[chosen], control.score[chosen], together)
 
-    def learn(self, deadline: Deadline, *, again: bool) -> None:
-        """Learns by the deadline what answers need; `again`: also what shows later that the model is the same."""
+    @contextmanager
+    def learning_until(self, deadline: Deadline) -> Iterator[Learning]:
+        """One more attempt to learn about the model, which ends with the deadline."""
         with self.lock:
             learning = self.goal.reader.learning
             assert learning is not None
             learning.attempt(lambda: deadline.passed)
             try:
-                _ = self.inspected
-                if self.explainer.figures and self.explainer.has_rows_:
-                    _ = self.reference
-                if again:
-                    _ = self.control
-                    learning.forget()
+                yield learning
             finally:
                 learning.attempt()
 
@@ -268,7 +265,13 @@ class Session:
         """
         table, asked_before = Table.read(one_row(X), self.explainer.schema_, errors=self.errors), self.goal.rows_asked
         rows, unseen = table.values[table.readable], table.layout.unseen
-        self.learn(Deadline(timeout, max(len(table), 1)), again=model is not None)  # in nobody's own time
+        with self.learning_until(Deadline(timeout, max(len(table), 1))) as learning:  # in nobody's own time
+            _ = self.inspected
+            if self.explainer.figures and self.explainer.has_rows_:
+                _ = self.reference
+            if model is not None:
+                _ = self.control
+                learning.forget()
         goal = self.goal.anew(unseen) if model is None else self._anew(unseen, model)
         deadline = Deadline(timeout, len(table))
         judged = goal.decide(rows) if model is None else goal.decide_again(rows)
@@ -382,12 +385,6 @@ class Request(NamedTuple):
     def key(self) -> tuple[Any, ...]:
         return id(self.model), repr(self.target), self.probability, self.errors, self.parameters
 
-    def session(self, learning: Learning) -> Session:
-        """A new session, from what earlier attempts have left."""
-        tolerant = self.errors == "status"
-        goal = self.explainer._goal(self.wrapped, self.target, self.probability, tolerant=tolerant, learning=learning)
-        return Session(self.explainer, goal, self.errors)
-
 
 class Sessions:
     """The sessions of the models and requests seen last, found by the model object and what is asked of it."""
@@ -448,7 +445,14 @@ class Sessions:
                 self._unfinished = None, None, Learning()
                 learning.attempt(lambda: deadline.passed)
                 try:
-                    session = request.session(learning)
+                    goal = request.explainer._goal(
+                        request.wrapped,
+                        request.target,
+                        request.probability,
+                        tolerant=request.errors == "status",
+                        learning=learning,
+                    )
+                    session = Session(request.explainer, goal, request.errors)
                 except OutOfTime:
                     self._unfinished = request.key, request.model, learning
                     raise

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
@@ -84,36 +84,34 @@ class Learning:
             self._known[asked] = {i: errors[key] for i, key in keys if key in errors}
         return self._known[asked]
 
-    def call(self, kind: AnswerKind, rows: np.ndarray, ask: Callable[[], Any]) -> Any:
-        """What `ask()` returns or raises, or what it did when it was called about these rows in an earlier attempt."""
+    def kept(self, kind: AnswerKind, rows: np.ndarray) -> Any:
+        """What the model returned or raised when it was asked about these rows in an earlier attempt; None if nothing.
+
+        Raises where a new call would be too late.
+        """
         key = _call_key(kind, rows) if self._kept else None
         kept = self._kept.get(key, []) if key else []
         # each kept answer is given once, in order, but a failure every time
         if key and kept and (self._used[key] < len(kept) or isinstance(kept[-1][0], ModelError)):
             answer, seconds = kept[min(self._used[key], len(kept) - 1)]
             self._used[key] += 1
-        else:
-            if self._new_seconds > _LEAST and self.late():
-                raise OutOfTime(
-                    "the time was up while the model was being learned about: it is slow, or fails, on training rows. "
-                    "What it has answered is kept, so that another call goes on from there; or give a longer timeout"
-                )
-            started = time.perf_counter()
-            try:
-                answer = ask()
-            except ModelError as error:
-                answer = ModelError(str(error))  # without what a traceback holds
-                answer.__cause__ = None if error.__cause__ is None else error.__cause__.with_traceback(None)
-            seconds = time.perf_counter() - started
-            self._new_seconds += seconds
-            if self.seconds + seconds > _SLOW or isinstance(answer, ModelError):
-                key = key or _call_key(kind, rows)
-                self._kept.setdefault(key, []).append((answer, seconds))
-                self._used[key] += 1
+            self.seconds += seconds
+            return answer
+        if self._new_seconds > _LEAST and self.late():
+            raise OutOfTime(
+                "the time was up while the model was being learned about: it is slow, or fails, on training rows. "
+                "What it has answered is kept, so that another call goes on from there; or give a longer timeout"
+            )
+        return None
+
+    def keep(self, kind: AnswerKind, rows: np.ndarray, answer: Any, seconds: float) -> None:
+        """Takes the answer or the error of a new call."""
+        self._new_seconds += seconds
+        if self.seconds + seconds > _SLOW or isinstance(answer, ModelError):
+            key = _call_key(kind, rows)
+            self._kept.setdefault(key, []).append((answer, seconds))
+            self._used[key] += 1
         self.seconds += seconds
-        if isinstance(answer, ModelError):
-            raise answer
-        return answer
 
 
 def _call_key(kind: AnswerKind, rows: np.ndarray) -> tuple[str, bytes]:
@@ -261,20 +259,31 @@ class Reader:
             given: dict[AnswerKind, np.ndarray] = {}
             for kind in kinds:
                 if kind not in given:
-                    answer = self._answer(kind, part, batch)
+                    answer = self._ask(kind, part, batch)
                     given |= {each: as_array(values, len(part), self.title) for each, values in answer.items()}
             parts.append(given)
         answers = {kind: joined_answers([each[kind] for each in parts], self.title) for kind in parts[0]}
         return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
 
-    def _answer(self, kind: AnswerKind, rows: np.ndarray, batch: Any) -> Mapping[AnswerKind, Any]:
-        def ask() -> Mapping[AnswerKind, Any]:
-            self.count_rows(len(rows))
-            with self._asking(kind, rows):
-                return self._adapter.ask(kind, batch)
-
-        answer: Mapping[AnswerKind, Any] = ask() if self.learning is None else self.learning.call(kind, rows, ask)
-        return answer
+    def _ask(self, kind: AnswerKind, rows: np.ndarray, batch: Any) -> Mapping[AnswerKind, Any]:
+        """The model's answer, or what it answered in an earlier attempt to learn about it."""
+        answer = None if self.learning is None else self.learning.kept(kind, rows)
+        if answer is None:
+            started = time.perf_counter()
+            try:
+                self.count_rows(len(rows))
+                with self._asking(kind, rows):
+                    answer = self._adapter.ask(kind, batch)
+            except ModelError as error:
+                if self.learning is None:
+                    raise
+                answer = ModelError(str(error))  # without what a traceback holds
+                answer.__cause__ = None if error.__cause__ is None else error.__cause__.with_traceback(None)
+            if self.learning is not None:
+                self.learning.keep(kind, rows, answer, time.perf_counter() - started)
+        if isinstance(answer, ModelError):
+            raise answer
+        return cast(Mapping[AnswerKind, Any], answer)
 
     def _checked(self, kind: AnswerKind, answer: np.ndarray) -> np.ndarray:
         labels = self._adapter.model_labels if kind == "labels" else None
