@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -112,6 +112,13 @@ class Learning:
             self._kept.setdefault(key, []).append((answer, seconds))
             self._used[key] += 1
         self.seconds += seconds
+
+
+def _without_traceback(error: ModelError) -> ModelError:
+    """The error without what a traceback holds on to."""
+    plain = ModelError(str(error))
+    plain.__cause__ = None if error.__cause__ is None else error.__cause__.with_traceback(None)
+    return plain
 
 
 def _call_key(kind: AnswerKind, rows: np.ndarray) -> tuple[str, bytes]:
@@ -258,32 +265,27 @@ class Reader:
                     batch = adapter.prepare(batch)
             given: dict[AnswerKind, np.ndarray] = {}
             for kind in kinds:
-                if kind not in given:
-                    answer = self._ask(kind, part, batch)
-                    given |= {each: as_array(values, len(part), self.title) for each, values in answer.items()}
+                if kind in given:
+                    continue
+                answer = None if self.learning is None else self.learning.kept(kind, part)
+                if answer is None:
+                    started = time.perf_counter()
+                    try:
+                        self.count_rows(len(part))
+                        with self._asking(kind, part):
+                            answer = self._adapter.ask(kind, batch)
+                    except ModelError as error:
+                        if self.learning is None:
+                            raise
+                        answer = _without_traceback(error)
+                    if self.learning is not None:
+                        self.learning.keep(kind, part, answer, time.perf_counter() - started)
+                if isinstance(answer, ModelError):
+                    raise answer
+                given |= {each: as_array(values, len(part), self.title) for each, values in answer.items()}
             parts.append(given)
         answers = {kind: joined_answers([each[kind] for each in parts], self.title) for kind in parts[0]}
         return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
-
-    def _ask(self, kind: AnswerKind, rows: np.ndarray, batch: Any) -> Mapping[AnswerKind, Any]:
-        """The model's answer, or what it answered in an earlier attempt to learn about it."""
-        answer = None if self.learning is None else self.learning.kept(kind, rows)
-        if answer is None:
-            started = time.perf_counter()
-            try:
-                self.count_rows(len(rows))
-                with self._asking(kind, rows):
-                    answer = self._adapter.ask(kind, batch)
-            except ModelError as error:
-                if self.learning is None:
-                    raise
-                answer = ModelError(str(error))  # without what a traceback holds
-                answer.__cause__ = None if error.__cause__ is None else error.__cause__.with_traceback(None)
-            if self.learning is not None:
-                self.learning.keep(kind, rows, answer, time.perf_counter() - started)
-        if isinstance(answer, ModelError):
-            raise answer
-        return cast(Mapping[AnswerKind, Any], answer)
 
     def _checked(self, kind: AnswerKind, answer: np.ndarray) -> np.ndarray:
         labels = self._adapter.model_labels if kind == "labels" else None

@@ -243,7 +243,7 @@ class GuardedSearch:
         if problem.others:
             found, holds_under = self._robust(problem, easiest)
         else:
-            found = self._rated_versions(problem, easiest)
+            found = self._rated(*self._versions(problem, easiest), problem)
         sort_key = found.cost + LESS_TYPICAL * found.typicality
         changed = problem.region.changed(found.rows, found.owners)
         chosen = different_changes(sort_key, found.owners, changed, problem.options)
@@ -267,10 +267,12 @@ class GuardedSearch:
         joint = JointGoal(problem.goal, problem.others)
         # half the budget is kept for rows without an answer that is valid under all models
         half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
-        found = self._rated_versions(replace(problem, goal=joint, ledger=half), easiest)
+        narrow = replace(problem, goal=joint, ledger=half)
+        found = self._rated(*self._versions(narrow, easiest), narrow)
         rest = np.setdiff1d(np.arange(len(problem)), found.owners)
         if rest.size:
-            more = self._rated_versions(problem.subset(rest), None if easiest is None else easiest.subset(rest))
+            wide = problem.subset(rest)
+            more = self._rated(*self._versions(wide, None if easiest is None else easiest.subset(rest)), wide)
             more = more._replace(owners=rest[more.owners])
             found = RatedVersions(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
         return found, joint.share(found.rows) if len(found.rows) else np.empty(0)
@@ -415,12 +417,11 @@ class GuardedSearch:
             found += [(search.owner, search.answers()) for search in searches]
         return found
 
-    def _rated_versions(self, problem: Problem, easiest: Answers | None) -> RatedVersions:
-        """What passes on the engine's shortlists, of each owner the most typical first, then the cheapest.
+    def _rated(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> RatedVersions:
+        """What passed on the engine's shortlists, of each owner the most typical first, then the cheapest.
 
         Where one option is wanted and the cheapest is typical, the others are left out.
         """
-        rows, owners = self._versions(problem, easiest)
         cost = self.costs.of(rows, owners, problem.region)
         lawful = ~problem.region.breaks_law(rows, owners)
         p_value, own = np.full(len(rows), np.nan), problem.region.factuals[owners]
