@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral, Number
 from typing import Any
 
@@ -60,6 +61,12 @@ class Objects:
         return cls(na_value, decimals, integers)
 
 
+@cache
+def _dtype_of(native: Any) -> nw.dtypes.DType:
+    """The dtype of narwhals for one that does not depend on the cells."""
+    return nw.from_native(pd.Series([], dtype=native), series_only=True).dtype
+
+
 class _Column:
     """A column as narwhals has it, opened only for more than its cells: that takes longer than to read a row."""
 
@@ -74,6 +81,12 @@ class _Column:
 
     def __len__(self) -> int:
         return len(self._native)
+
+    @property
+    def dtype(self) -> nw.dtypes.DType:
+        native = self._native.dtype
+        plain = native.kind in "biuf" if isinstance(native, np.dtype) else isinstance(native, pd.StringDtype)
+        return _dtype_of(native) if plain else nw.from_native(self._native, series_only=True).dtype
 
     def __getattr__(self, name: str) -> Any:
         return getattr(nw.from_native(self._native, series_only=True), name)
