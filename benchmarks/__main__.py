@@ -19,6 +19,7 @@ MODULES = (
     "capacity",
     "privacy",
     "review",
+    "reading",
     "promises",
     "recorded_answers",
 )

@@ -5,7 +5,8 @@ is tuned on. The first ten held-out people whom each classifier refuses: their s
 with that of the finished review. `reading.csv` beside this page has all sentences, the questions between them with the
 decisions taken, and what a person who reads as those who must follow says of each sentence: `fit` to be handed out,
 `doubtful`, or `unfit`, with a reason. A mark is kept as long as its sentence is the same, so that one without a mark
-has not been read. That nothing in a record may change is fit where it is true: nobody can change a tumour.
+has not been read. The marks are of readers who had not written any of this, and knew the stage; names of columns are
+not counted against a sentence. That nothing in a record may change is fit where it is true: nobody can change a tumour.
 """
 
 from __future__ import annotations
