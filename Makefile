@@ -59,7 +59,7 @@ $(TESTS) docs: export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
 
 # Programs that run for milliseconds are compiled without optimisation; `make check` optimises them as users do.
-test coverage: export XLA_FLAGS = --xla_backend_optimization_level=0
+test coverage test-pythons test-lowest: export XLA_FLAGS = --xla_backend_optimization_level=0
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -232,6 +232,12 @@ def test_no_letter_offers_what_nobody_has_reviewed() -> None:
         write(made, method, MODEL, world.TEXTS)
     allowed = replace(made, settings={"allow_unreviewed": True})
     assert len(write(allowed, method, MODEL, world.TEXTS)[0].content.options) == 1
+    half = world.SCHEMA.change("home", reviewed="")
+    two = world.result(world.people({}), {0: [{"amount": 4000.0}, {"home": "owned"}]}, [WHY], schema=half)
+    assert [
+        len(letter.content.options)
+        for letter in write(two, world.explainer(features=half.features), MODEL, world.TEXTS)
+    ] == [1]
     assert len(write(replace(made, rows=made.rows[:0], owners=made.owners[:0]), method, MODEL, world.TEXTS)) == 1
 
 

@@ -97,10 +97,18 @@ class Printer:
         return feature.computed is not None or feature.clock is not None or feature.name in self.result.following
 
     def _rounded(self, positions: Sequence[int], most: int) -> Iterator[PrintedOption]:
-        """The options in their coarsest rounding that holds; those that are equal then once."""
-        advised = [verdict not in NOT_ADVISED for verdict in self.result.verdicts]
-        which = np.flatnonzero(np.isin(self.result.owners, positions) & np.array(advised, dtype=bool))
-        rows, holds = self._coarsest(which)
+        """The options in their coarsest rounding that holds; those that are equal then once.
+
+        Of the options after a person's first, those that change what nobody has reviewed are left out.
+        """
+        result, allowed = self.result, bool(self.result.settings.get("allow_unreviewed"))
+        which = [
+            k
+            for k in np.flatnonzero(np.isin(result.owners, positions)).tolist()
+            if result.verdicts[k] not in NOT_ADVISED
+            and (allowed or result.ranks[k] == 1 or not result.option(k).unreviewed)
+        ]
+        rows, holds = self._coarsest(np.array(which, dtype=np.intp))
         seen: dict[int, list[bytes]] = {}
         for k in np.flatnonzero(holds).tolist():
             owner = int(self.result.owners[which[k]])

@@ -279,13 +279,17 @@ class Review:
     ) -> tuple[Question, Choice, set[str]]:
         """The question about the chosen columns, the choice, and the columns that are asked about one by one now.
 
-        Where none of the columns is ready, because it is open what they hold, the choice is to be asked about each.
+        Without `columns` it is about those that have the choice. Where none of them is ready, because it is open what
+        they hold, each is to be asked about.
         """
         known = {asked.question.id: asked.question for asked in self.questions()}
         if id not in known:
             raise SchemaError(f"no open question is called {id!r}; open are {', '.join(map(repr, known)) or 'none'}")
         question, names = known[id], set(known[id].columns if columns is None else columns)
-        ready = names - self._waiting if question.topic == "change" and key not in _STAYS else names
+        waiting = self._waiting & names if question.topic == "change" and key not in _STAYS else set()
+        ready = names - waiting
+        if columns is None:
+            ready = {part.columns[0] for part in question.parts if key in part.keys} & ready or ready
         if question[key].asks == "parts" or (names and not ready):
             return question.about(names), question["e"], names
         question = question.about(ready)
@@ -293,7 +297,7 @@ class Review:
         if choice.asks == "months" and months is not None:
             check_number("months", months, above=0)
             choice = choice.after(months)
-        return question, choice, names - ready
+        return question, choice, waiting
 
 
 def _training(explainer: Explainer, train: Frame | None, y: Any) -> tuple[Frame, np.ndarray | None]:
