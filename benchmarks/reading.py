@@ -30,7 +30,7 @@ KEY: Final = ("table", "classifier", "person", "review", "sentence")
 COLUMNS: Final = (*KEY, "mark", "why")
 MARKS: Final = ("fit", "doubtful", "unfit", "")
 LABORATORY: Final = "breast cancer, what would have to be measured"
-"""What a laboratory wants to know of the tumours: all measures may differ."""
+"""What a laboratory wants to know of the tumours: measures may differ, and what looks computed from others follows."""
 FURTHER: Mapping[str, Mapping[str, str]] = {
     LABORATORY: {"f": ".*area|.*perimeter", "c": ".*"},
     "cards": {
