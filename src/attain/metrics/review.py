@@ -26,7 +26,7 @@ from attain.methods.base import Explainer
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
 from attain.schema.evidence import conversion
-from attain.schema.questions import Choice, Question, family, how_long
+from attain.schema.questions import Choice, Question, family, time_question
 from attain.tables import unchanged
 
 _MOST_ROWS: Final = 20_000
@@ -133,7 +133,7 @@ class Review:
         half of the answers change come last, together, unless somebody wants to be asked about each; after the first
         decision those that at most two thirds change.
         """
-        time = list(self._how_long())
+        time = list(self._about_time())
         relevant = [one for one in map(self._with_answers, self._open()) if one.answers]
         relevant.sort(key=lambda one: -one.answers)
         limit = (_LATER if self._decisions else _FIRST) * self.result.found.sum()
@@ -240,11 +240,11 @@ class Review:
             if together:
                 yield family(together)
 
-    def _how_long(self) -> Iterator[OpenQuestion]:
+    def _about_time(self) -> Iterator[OpenQuestion]:
         """How long people can wait, where answers take months and the schema has no limit."""
         longest = float(self.result.months[self.result.best].max(initial=0.0))
         if longest and self.schema.max_months is None:
-            yield self._with_answers(how_long(self.schema, longest))
+            yield self._with_answers(time_question(self.schema, longest))
 
     def _rest(self, names: Sequence[str]) -> Question:
         """What may happen to columns that few answers change, asked at once."""

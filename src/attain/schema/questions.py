@@ -464,7 +464,7 @@ def _is_related(question: Question, together: Iterable[Question], cells: Mapping
     return any(goes_with(own, other) >= _LEAST_CORRELATION for other in others)
 
 
-def how_long(schema: Schema, longest: float) -> Question:
+def time_question(schema: Schema, longest: float) -> Question:
     """How long people can wait, where the schema has no limit; now the slowest suggestion takes `longest` months."""
     columns = tuple(schema.features[j].name for j in sorted({*schema.clocks, *schema.paced}))
     evidence = f"Answers take up to {ENGLISH.duration(longest)}, and nobody has said how long people can wait."
