@@ -15,9 +15,10 @@ GMSC_DIRECTIONS: Final[dict[str, Direction]] = {
     "NumberRealEstateLoansOrLines": "decrease",
     "NumberOfTime60-89DaysPastDueNotWorse": "decrease",
 }
-"""The way each feature may move in the paper's runs of HCLS, where `NumberOfTimes90DaysLate` changes indirectly.
+"""The way each feature may move in the paper's runs of HCLS.
 
-Its runs of AR use that of `DebtRatio` only; the other methods use none, and so neither does the schema.
+There `NumberOfTimes90DaysLate` changes indirectly; here it moves either way. Its runs of AR use the direction of
+`DebtRatio` only; the other methods use none, and so neither does the schema.
 """
 
 HELOC_DIRECTIONS: Final[dict[str, Direction]] = {
@@ -38,9 +39,10 @@ HELOC_DIRECTIONS: Final[dict[str, Direction]] = {
     "NumBank2NatlTradesWHighUtilization": "decrease",
     "PercentTradesWBalance": "increase",
 }
-"""The way each feature may move in the paper's runs of HCLS, where `NumTrades90Ever2DerogPubRec` changes indirectly.
+"""The way each feature may move in the paper's runs of HCLS.
 
-Corrected: more trades never delinquent, more months since the last inquiry and a higher delinquency code (which is the
-milder one) are better, and the feature that the table lists twice with opposite arrows,
-`NumBank2NatlTradesWHighUtilization`, goes down. The other methods use no directions, and so neither does the schema.
+There `NumTrades90Ever2DerogPubRec` changes indirectly; here it moves either way. Corrected: more trades never
+delinquent, more months since the last inquiry and a higher delinquency code (which is the milder one) are better, and
+the feature that the table lists twice with opposite arrows, `NumBank2NatlTradesWHighUtilization`, goes down. The other
+methods use no directions, and so neither does the schema.
 """

@@ -193,7 +193,6 @@ class Settings:
 
 def _methods(
     recourse: Mapping[str, Direction],
-    indirect: tuple[str, ...],
     directions: Mapping[str, Direction],
     printed: Mapping[str, Direction] | None = None,
     *,
@@ -202,7 +201,7 @@ def _methods(
     """Every line: the paper's four, their other settings, the released search, and this package's own."""
 
     def hcls(budget: float | None, given: Mapping[str, Direction]) -> Method:
-        return Method("budgeted", {"cost_budget": budget, "indirect": indirect}, given, MACHINE)
+        return Method("budgeted", {"cost_budget": budget}, given, MACHINE)
 
     def cchvae(**options: str) -> Method:
         return Method("cchvae", options)
@@ -241,7 +240,7 @@ def _gmsc(name: Literal["gmsc", "gmsc-states"]) -> Study:
         epochs=50,
         kernel="rbf",
         machine_rows=5_000,
-        methods=_methods({"DebtRatio": "decrease"}, ("NumberOfTimes90DaysLate",), GMSC_DIRECTIONS, mixture=True),
+        methods=_methods({"DebtRatio": "decrease"}, GMSC_DIRECTIONS, mixture=True),
         epsilons=(0.2, 0.3, 0.5, 0.75, 1.0, 2.0),
     )
 
@@ -261,7 +260,7 @@ FULL: Final = Settings(
             epochs=60,
             kernel="linear",
             machine_rows=None,
-            methods=_methods({}, ("NumTrades90Ever2DerogPubRec",), HELOC_CORRECTED, HELOC_PRINTED),
+            methods=_methods({}, HELOC_CORRECTED, HELOC_PRINTED),
             epsilons=(1.5, 2.0, 2.5, 3.0, 4.0, 5.0),
         ),
     ),
@@ -280,7 +279,7 @@ QUICK: Final = Settings(
             epochs=60,
             kernel="rbf",
             machine_rows=None,
-            methods=_methods({}, (), {}),
+            methods=_methods({}, {}),
             epsilons=(1.5, 2.0, 2.5, 3.0, 4.0, 5.0),
             people=60,
             few_people=20,

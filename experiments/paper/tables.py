@@ -54,7 +54,6 @@ def features(results: Results) -> pd.DataFrame:
     """Tables 3 and 4: which features are free, their likelihoods, and the directions of HCLS."""
     methods = results.study.methods
     titles = {HCLS: "direction (HCLS)", HCLS_PRINTED: "direction as printed"}
-    indirect = methods[HCLS].options["indirect"]
     rows = []
     for feature in results.credit.schema:
         row = {
@@ -63,16 +62,14 @@ def features(results: Results) -> pd.DataFrame:
             "model": _LIKELIHOODS[feature.kind],
         }
         for name in (name for name in titles if name in methods):
-            row[titles[name]] = _direction(feature, methods[name].directions, indirect)
+            row[titles[name]] = _direction(feature, methods[name].directions)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _direction(feature: Feature, given: Any, indirect: tuple[str, ...]) -> str:
+def _direction(feature: Feature, given: Any) -> str:
     if feature.immutable:
         return ""
-    if feature.name in indirect:
-        return "indirect"
     return _ARROWS.get(given.get(feature.name, feature.direction), "any")
 
 

@@ -1,4 +1,4 @@
-"""Budget-constrained inverse classification: projection, kernel estimates and optima against other solvers."""
+"""Budget-constrained inverse classification: projection and optima against other solvers."""
 
 import numpy as np
 import pandas as pd
@@ -8,12 +8,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
-from sklearn.svm import SVC
 
 from attain import Feature, Schema
 from attain.core.errors import AttainError, ModelError
 from attain.methods import BudgetedInverseClassification
-from attain.methods.budgeted_inverse import KernelRegression, left_out_error, project
+from attain.methods.budgeted_inverse import project
 from attain.results.status import Status
 
 SCHEMA = Schema(
@@ -66,32 +65,6 @@ def test_the_projection_is_the_solution_of_the_quadratic_programme(seed):
         np.testing.assert_allclose(found[i], solved.x[:k] - solved.x[k:], atol=1e-5)
 
 
-def test_the_kernel_estimate_and_its_slope_follow_the_formula():
-    random = np.random.default_rng(0)
-    points, targets, here = random.random((50, 3)), random.random(50), random.random((4, 3))
-    regression = KernelRegression(points, targets, 0.3)
-    estimate, slope = regression.estimate(here)
-    weights = np.exp(-((here[:, None] - points) ** 2).sum(axis=2) / (2 * 0.3**2))
-    np.testing.assert_allclose(estimate, (weights * targets).sum(axis=1) / weights.sum(axis=1))
-    for j in range(3):
-        step = 1e-6 * np.eye(3)[j]
-        expected = (regression.estimate(here + step)[0] - regression.estimate(here - step)[0]) / 2e-6
-        np.testing.assert_allclose(slope[:, j], expected, atol=1e-6)
-    far = regression.estimate(here + 1000)[0]
-    assert np.isfinite(far).all()
-
-
-def test_the_width_is_the_best_when_each_is_left_out():
-    random = np.random.default_rng(1)
-    points = random.random((200, 1))
-    chosen = KernelRegression.fit(points, np.sin(20 * points[:, 0])).width
-    assert chosen == 0.05
-    flat = KernelRegression.fit(points, random.normal(size=200)).width
-    assert flat > chosen
-    two = left_out_error(np.array([[0.0], [1.0]]), np.array([3.0, 5.0]), 0.1)
-    assert two == pytest.approx(4.0)
-
-
 def test_a_fixed_budget_is_spent_like_the_linear_programme_would():
     X, y = frame()
     model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, y)
@@ -141,24 +114,6 @@ def test_the_least_budget_of_a_linear_model_is_the_closed_form():
     np.testing.assert_allclose(cost[enough], expected[enough], rtol=0.06)
 
 
-def test_an_indirect_feature_follows_its_estimate_and_is_not_charged():
-    X, y = frame()
-    X["d"] = np.clip(np.rint(10 * (X["a"] + 1)), 0, 20).astype(int)  # d hangs on a
-    model = make_pipeline(MinMaxScaler(), SVC(kernel="linear")).fit(X, y)
-    people = X[model.predict(X) == 0].iloc[:30]
-    explainer = BudgetedInverseClassification(SCHEMA, indirect=("d",), figures=False).fit(X, y)
-    result = explainer.explain(model, people, target=1)
-    answers = result.answers[result.found]
-    before = people.to_numpy(dtype=float)[result.found]
-    regression = explainer.indirect_
-    shift = regression.estimate(answers)[0][:, 0] - regression.estimate(before)[0][:, 0]
-    off = np.abs(answers[:, 3] - np.clip(before[:, 3] + shift, 0, 20))
-    assert (off <= 1.0).all()  # on the grid: rounded to the nearest, outward or inward
-    span = (X.max() - X.min()).to_numpy()
-    expected = (np.abs(answers - before) / span * [1.0, 2.0, 0.5, 0.0]).sum(axis=1)
-    np.testing.assert_allclose(result.option_figures["cost"], expected)
-
-
 def test_the_free_direction_is_free():
     X, y = frame()
     model = LogisticRegression(max_iter=5000).fit(X, y)
@@ -202,8 +157,6 @@ def test_a_model_without_a_slope_is_refused_and_another_method_named():
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [
-        ({"indirect": "d"}, "indirect"),
-        ({"indirect": ("nobody",)}, "nobody"),
         ({"directions": {"a": "sideways"}}, "directions"),
     ],
 )

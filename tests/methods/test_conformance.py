@@ -54,9 +54,9 @@ class TestBudgetedInverseClassification(ExplainerSuite):
 
 
 @pytest.mark.slow
-class TestBudgetedInverseClassificationWithIndirectFeatures(ExplainerSuite):
+class TestBudgetedInverseClassificationWithinABudget(ExplainerSuite):
     explainer = BudgetedInverseClassification
-    options = {"indirect": ("share_used",), "cost_budget": 3.0}  # noqa: RUF012
+    options = {"cost_budget": 3.0}  # noqa: RUF012
     models = ("linear",)
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from attain.core.errors import AttainError, ModelError
+from attain.core.errors import ModelError
 from attain.methods.base import Explainer, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
 from attain.methods.search.moves import Costs, Scale, check_directions, units
 from attain.methods.search.problem import Answers, Pool, Problem
 from attain.methods.session import Session
 from attain.models.scores import LinearScore, Smooth, smooth_score
-from attain.population.space import MeasuringSpace
 from attain.schema import Direction
-from attain.tables import Region, ordinary
 
 _ROWS_AT_ONCE = 1_000
 _LEAST_SHARE = 1e-3
@@ -27,11 +25,6 @@ _OTHERS = 64
 _FIRST, _LARGEST = 10.0, 1000.0
 """L at the start, and the value from which a step is taken even if the risk rises, as published."""
 _NEGLIGIBLE = 1e-9
-_KERNEL_ROWS = 2_000
-"""The most training rows an indirect feature is estimated from."""
-_WIDTHS = (0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8)
-_CELLS = 4_000_000
-_ROWS_FOR_WIDTH = 1_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -45,9 +38,8 @@ class BudgetedInverseClassification(Explainer):
     Moves are measured as shares of each feature's range in the training data and cost that share times the feature's
     `cost`. A projected gradient method finds the moves of least risk within a budget. With a number as `cost_budget`
     that is done once, as published, which need not flip the decision; without, the least budget that flips it is found
-    by bisection. Features named in `indirect` are not moved: they follow the others by kernel regression over the
-    training rows, at no cost. The method starts at the row itself; where a score that is not linear has other local
-    optima, it starts once more at the values of the best of 64 training rows.
+    by bisection. The method starts at the row itself; where a score that is not linear has other local optima, it
+    starts once more at the values of the best of 64 training rows.
 
     Ordered levels are relaxed to their positions. Levels without an order, special codes and missing cells stay fixed
     in the gradient method; only where that does not flip the decision, the switches that raise the score are made
@@ -59,9 +51,9 @@ class BudgetedInverseClassification(Explainer):
 
     Departures from the publication and its released code: directions come from the schema, and where it has none
     both are tried and have a cost (the published second setting, in which one is free, is `directions`); the projection
-    is exact; indirect features are estimated at the current moves, not at those one step before; an indirect feature
-    moves by as much as its estimate, so that no move changes nothing; the best move on the way is
-    kept, not the last; answers are on their grid, and within `cost_budget` there too.
+    is exact; no feature changes indirectly, as estimated from the others (the schema says by `follows` how one moves
+    with others); the best move on the way is kept, not the last; answers are on their grid, and within `cost_budget`
+    there too.
 
     Parameters
     ----------
@@ -72,9 +64,6 @@ class BudgetedInverseClassification(Explainer):
         those of the training rows; None keeps none; a list of rules is kept as it is.
     cost_budget
         The most a change may cost; None looks for the least that flips the decision. Unrelated to `budget`.
-    indirect
-        Names of ordered features that follow the others; the width of the kernel is chosen by leave-one-out
-        cross-validation.
     directions
         For each feature named, the direction that has a cost; the other is free where the schema allows it.
     iterations, tolerance
@@ -88,7 +77,7 @@ class BudgetedInverseClassification(Explainer):
     figures
         Whether answers are compared with real rows of the desired class.
     random_state
-        The seed; it only chooses the training rows an indirect feature is estimated from, where there are many.
+        The seed of the training rows that are tried as a second start.
 
     References
     ----------
@@ -102,7 +91,6 @@ class BudgetedInverseClassification(Explainer):
     own_figures = ("cost",)
 
     cost_budget: float | None = number(None, above=0)
-    indirect: Sequence[str] = ()
     directions: Mapping[str, Direction] | None = None
     iterations: int = integer(50, least=1)
     tolerance: float = number(1e-4, least=0)
@@ -110,30 +98,12 @@ class BudgetedInverseClassification(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.indirect, str):
-            raise AttainError(
-                f"indirect must be a sequence of column names such as ({self.indirect!r},), got {self.indirect!r}"
-            )
         check_directions(self.directions)
 
     def _prepare(self) -> None:
         check_directions(self.directions, self.schema_)
         self.unit_ = units(self.schema_, self.observed_)
         self.scale_ = Scale(self.schema_, self.table_.values)
-        columns = np.array([self._indirect_column(name) for name in self.indirect], dtype=np.intp)
-        self.indirect_: IndirectFeatures | None = None
-        if len(columns):
-            self.indirect_ = IndirectFeatures.fit(self.space_, self.table_.values, self.unit_, columns, self._seed)
-
-    def _indirect_column(self, name: str) -> int:
-        feature = self.schema_[name]
-        if not feature.ordered or not feature.searched:
-            what = "has levels without an order" if not feature.ordered else "is immutable or computed from others"
-            raise AttainError(f"indirect names {name!r}, which {what}; it takes ordered features that may change")
-        column = self.schema_.position(name)
-        if not len(self.scale_.pools[column]):
-            raise AttainError(f"indirect names {name!r}, which has no ordinary value in the training data")
-        return column
 
     def _inspect(self, session: Session) -> Smooth:
         try:
@@ -157,16 +127,14 @@ class BudgetSearch(RelaxedSearch):
     figure, shrink, counts_refused, keeps_best, warm = "cost", 1 / 1.5, False, True, False
 
     def __init__(self, settings: BudgetedInverseClassification, problem: Problem) -> None:
-        region, indirect = problem.region, settings.indirect_
         super().__init__(
             problem,
             problem.inspected,
-            Costs(region, settings.unit_, settings.directions, None if indirect is None else indirect.columns),
+            Costs(problem.region, settings.unit_, settings.directions),
             settings.scale_.pools,
             iterations=settings.iterations,
-            sparsity=settings.cost_budget is None and indirect is None,
+            sparsity=settings.cost_budget is None,
             most_cost=settings.cost_budget,
-            followers=None if indirect is None else FollowingFeatures(indirect, region),
         )
         self.settings = settings
 
@@ -261,130 +229,3 @@ def _price(size: np.ndarray, room: np.ndarray, cost: np.ndarray, limit: np.ndarr
     rate = rates[at]
     step = np.divide(excess - fallen[at], rate, out=np.zeros_like(excess), where=rate > 0)
     return np.asarray(corners[at] + step)
-
-
-@dataclass(frozen=True, eq=False)
-class IndirectFeatures:
-    """The estimates of k columns from the others.
-
-    Distances are those of columns scaled to [0, 1]; another level, special code or missing cell counts 1. Indirect and
-    derived columns take no part in them.
-    """
-
-    space: MeasuringSpace
-    weights: np.ndarray
-    columns: np.ndarray
-    regressions: tuple[KernelRegression, ...]
-
-    @classmethod
-    def fit(
-        cls, space: MeasuringSpace, values: np.ndarray, unit: np.ndarray, columns: np.ndarray, seed: int
-    ) -> IndirectFeatures:
-        """The estimates of these columns."""
-        schema = space.schema
-        absent = {*columns, *(j for j, feature in enumerate(schema) if feature.computed is not None)}
-        scaled = [0.0 if j in absent else scale / unit[j] for j, scale in zip(space.scaled, space.scale, strict=True)]
-        indicated = [0.0 if j in absent else np.sqrt(0.5) for j in space.indicated]
-        weights = np.array([*scaled, *indicated, np.sqrt(0.5)])
-        order = np.random.default_rng(seed).permutation(len(values))
-        regressions = []
-        for j in columns:
-            known = order[ordinary(schema.features[j], values[order, j])][:_KERNEL_ROWS]
-            points = space.transform(values[known]) * weights
-            regressions.append(KernelRegression.fit(points, values[known, j]))
-        return cls(space, weights, columns, tuple(regressions))
-
-    def estimate(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The estimates, (n, k), and their slopes in each cell of the matrix, (n, k, d)."""
-        points = self.space.transform(rows) * self.weights
-        estimates = np.empty((len(rows), len(self.columns)))
-        slopes = np.zeros((len(rows), len(self.columns), rows.shape[1]))
-        scaled = len(self.space.scaled)
-        for k, regression in enumerate(self.regressions):
-            estimates[:, k], slope = regression.estimate(points)
-            slopes[:, k, self.space.scaled] = slope[:, :scaled] * (self.weights[:scaled] / self.space.scale)
-        return estimates, slopes
-
-
-class FollowingFeatures:
-    """The indirect features of a batch: each keeps its distance from the estimate.
-
-    Cells that are frozen, missing or special do not follow.
-    """
-
-    def __init__(self, indirect: IndirectFeatures, region: Region) -> None:
-        self.columns = indirect.columns
-        self._indirect, self._region = indirect, region
-        own = region.start[:, self.columns]
-        known = [ordinary(region.schema.features[j], own[:, k]) for k, j in enumerate(self.columns)]
-        self._follows = np.stack(known, axis=1) & ~region.frozen[:, self.columns]
-        self._residual = np.where(self._follows, own - indirect.estimate(region.start)[0], 0.0)
-
-    def follow(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Writes these columns into the rows (m, d); returns their slopes in each cell, (m, k, d)."""
-        estimates, slopes = self._indirect.estimate(rows)
-        free = estimates + self._residual[owners]
-        low, high = self._region.low[owners][:, self.columns], self._region.high[owners][:, self.columns]
-        kept = np.clip(free, low, high)
-        follows = self._follows[owners]
-        rows[:, self.columns] = np.where(follows, kept, rows[:, self.columns])
-        return np.asarray(slopes * (follows & (kept == free))[:, :, None])
-
-
-@dataclass(frozen=True, eq=False)
-class KernelRegression:
-    """ŷ(x) = Σ Kᵢ yᵢ / Σ Kᵢ with Kᵢ = exp(−‖x − xᵢ‖² / 2σ²).
-
-    Attributes
-    ----------
-    points, targets
-        The training points, (N, q), and their values, (N,).
-    width
-        σ, the kernel's width.
-    """
-
-    points: np.ndarray
-    targets: np.ndarray
-    width: float
-
-    @classmethod
-    def fit(cls, points: np.ndarray, targets: np.ndarray) -> KernelRegression:
-        """The regression of the width with the least leave-one-out squared error."""
-        first = slice(0, _ROWS_FOR_WIDTH)
-        return cls(points, targets, min(_WIDTHS, key=lambda w: left_out_error(points[first], targets[first], w)))
-
-    def estimate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The estimate at each point, (n,), and its slope in each coordinate, (n, q).
-
-        The slope is the covariance of value and coordinate under the kernel's weights, divided by σ².
-        """
-        size = max(_CELLS // max(len(self.points), 1), 1)
-        estimate, slope = np.empty(len(points)), np.empty_like(points)
-        for start in range(0, len(points), size):
-            here = slice(start, start + size)
-            weights = _weights(_distances(points[here], self.points), self.width)
-            valued = weights * self.targets
-            estimate[here] = valued.sum(axis=1)
-            slope[here] = (valued @ self.points - estimate[here, None] * (weights @ self.points)) / self.width**2
-        return estimate, slope
-
-
-def left_out_error(points: np.ndarray, targets: np.ndarray, width: float) -> float:
-    """The mean squared error of estimating each target from all the others."""
-    distances = _distances(points, points)
-    np.fill_diagonal(distances, np.inf)
-    if len(points) < 2:
-        return 0.0
-    return float(np.mean((_weights(distances, width) @ targets - targets) ** 2))
-
-
-def _distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Squared distances, (n, N)."""
-    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
-    return np.asarray(np.maximum(squares - 2 * left @ right.T, 0.0))
-
-
-def _weights(distances: np.ndarray, width: float) -> np.ndarray:
-    """Kernel weights that sum to 1; shifted by the least distance, so that they never all vanish."""
-    weights = np.exp((distances.min(axis=1, keepdims=True) - distances) / (2 * width**2))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,6 @@ class RelaxedSearch(ABC):
         Whether changes that are not needed are taken back.
     most_cost
         The most an answer may cost; answers are then ordered by score instead of cost. None for no limit.
-    followers
-        Columns that follow the others, if there are any.
     """
 
     figure: ClassVar[str]
@@ -79,13 +77,10 @@ class RelaxedSearch(ABC):
         iterations: int,
         sparsity: bool,
         most_cost: float | None = None,
-        followers: Followers | None = None,
     ) -> None:
         self.problem, self.smooth, self.costs = problem, smooth, costs
-        self.iterations, self.sparsity, self.most_cost, self.followers = iterations, sparsity, most_cost, followers
+        self.iterations, self.sparsity, self.most_cost = iterations, sparsity, most_cost
         self.movable = costs.slides.copy()
-        if followers is not None:
-            self.movable[:, followers.columns] = False
         self.switches = switches(problem.region, pools)
         self.start = np.zeros(problem.region.factuals.shape)
         self._move_from(problem.region.start)
@@ -150,7 +145,7 @@ class RelaxedSearch(ABC):
 
     def _move_from(self, base: np.ndarray) -> None:
         """Takes the moves of what follows from these rows, (n, d)."""
-        self.relaxation = Relaxation(self.smooth, self.problem.region, base, self.costs.unit, self.followers)
+        self.relaxation = Relaxation(self.smooth, self.problem.region, base, self.costs.unit)
 
     def _bisect(self, owners: np.ndarray, low: np.ndarray, high: np.ndarray, rounds: int, pool: Pool) -> None:
         """Narrows the level between one that does not flip the decision and one that does.
@@ -231,54 +226,27 @@ class RelaxedSearch(ABC):
         return best if self.keeps_best else moves
 
 
-class Followers(Protocol):
-    """k columns whose values follow from the others.
-
-    Attributes
-    ----------
-    columns
-        Which they are, (k,).
-    """
-
-    columns: np.ndarray
-
-    def follow(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Writes these columns into the rows (m, d); returns their slopes in each cell, (m, k, d)."""
-        ...
-
-
 class Relaxation:
     """The score of moves t (m, d) from the rows of `base` (n, d): s(x + u t), and its gradient in t.
 
-    `unit` is u, (d,). Ordered cells take any value in between. Followers come next, then derived columns by their
-    expressions; the gradient goes through both.
+    `unit` is u, (d,). Ordered cells take any value in between. Derived columns follow by their expressions, and the
+    gradient goes through them.
     """
 
-    def __init__(
-        self, smooth: Smooth, region: Region, base: np.ndarray, unit: np.ndarray, followers: Followers | None = None
-    ) -> None:
-        self._smooth, self._region, self._base, self._unit, self._followers = smooth, region, base, unit, followers
+    def __init__(self, smooth: Smooth, region: Region, base: np.ndarray, unit: np.ndarray) -> None:
+        self._smooth, self._region, self._base, self._unit = smooth, region, base, unit
         self._derived = [one.column for one in region.book.derivations]
         self._sources, self._moves, self._batch = region.book.sources
 
     def rows(self, moves: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The rows after the moves, with what follows from them; not yet in final form."""
-        return self._followed(moves, owners)[0]
-
-    def _followed(self, moves: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """The rows, and the slopes of the followers."""
-        rows = self._base[owners] + moves * self._unit
-        slopes = None if self._followers is None else self._followers.follow(rows, owners)
-        return self._region.book.derive(rows, self._region.factuals[owners]), slopes
+        """The rows after the moves, derived columns included; not yet in final form."""
+        return self._region.book.derive(self._base[owners] + moves * self._unit, self._region.factuals[owners])
 
     def slope(self, moves: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The score of each move, (m,), and its gradient in the moves, (m, d)."""
-        rows, slopes = self._followed(moves, owners)
+        rows = self.rows(moves, owners)
         score, gradient = self._smooth.slope(rows)
-        gradient = gradient + self._through_derived(rows, gradient, owners)
-        if slopes is not None and self._followers is not None:
-            gradient = gradient + (gradient[:, self._followers.columns, None] * slopes).sum(axis=1)
-        return score, gradient * self._unit
+        return score, (gradient + self._through_derived(rows, gradient, owners)) * self._unit
 
     def _through_derived(self, rows: np.ndarray, gradient: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Σ_k ∂s/∂x_k · ∂x_k/∂x_j over derived columns k, (m, d), by central differences of their expressions."""

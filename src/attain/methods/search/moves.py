@@ -170,13 +170,7 @@ class Costs:
         What a move of one unit down or up costs, (n, d).
     """
 
-    def __init__(
-        self,
-        region: Region,
-        unit: np.ndarray,
-        directions: Mapping[str, Direction] | None = None,
-        uncharged: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, region: Region, unit: np.ndarray, directions: Mapping[str, Direction] | None = None) -> None:
         self._region = region
         self.unit = unit
         self.slides = sliding(region)
@@ -186,14 +180,10 @@ class Costs:
             self.upper = np.where(self.slides, np.maximum((region.high - own) / unit, 0.0), 0.0)
         self.rise = region.cost.copy()
         self.fall = region.cost.copy()
-        self._switch = region.cost.copy()
         for name, direction in (directions or {}).items():
             free = {"increase": self.fall, "decrease": self.rise}.get(direction)
             if free is not None:
                 free[:, region.schema.position(name)] = 0.0
-        if uncharged is not None:
-            for cost in (self.rise, self.fall, self._switch):
-                cost[:, uncharged] = 0.0
 
     def cells(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each cell's change costs, (m, d)."""
@@ -206,7 +196,7 @@ class Costs:
                 on_scale &= (j != column) | ordinary(feature, cells)
         move = (cells - self._region.factuals[whose, j]) / self.unit[j]
         along = np.maximum(move, 0) * self.rise[whose, j] + np.maximum(-move, 0) * self.fall[whose, j]
-        result[at, j] = np.where(on_scale, along, self._switch[whose, j])
+        result[at, j] = np.where(on_scale, along, self._region.cost[whose, j])
         return result
 
     def of(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
