@@ -3,7 +3,6 @@
 import os
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,23 +59,6 @@ def german(serve: Callable[..., Site]) -> Site:
     refused = site.asked("people?decision=refused&limit=1")["people"]
     site.asked("explain", {"person": refused[0]["id"], "n": 5, "contributions": True})
     return site
-
-
-@pytest.fixture
-def endless_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs of at least 20 searches report once and then wait until they are cancelled, however quick the search is."""
-    from attain.service.work import Job
-
-    report = Job.report
-
-    def wait(job: Job, done: int, total: int, found: int) -> None:
-        report(job, done, total, found)
-        until = time.monotonic() + 120
-        while total >= 20 and not job.cancelled and time.monotonic() < until:
-            time.sleep(0.01)
-        report(job, done, total, found)
-
-    monkeypatch.setattr(Job, "report", wait)
 
 
 @pytest.fixture(scope="session")

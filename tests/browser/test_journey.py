@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from attain.datasets import german_texts
@@ -212,45 +211,6 @@ def test_finer_limits_hold(german: Site, visit: Any) -> None:
         "at least 12 months",
         "impossible",
     ]
-
-
-def test_a_whole_file_is_answered(german: Site, visit: Any, tmp_path: Path) -> None:
-    german.people.head(6).to_csv(tmp_path / "people.csv", index_label="client", sep=";")
-    page = visit(german)
-    page.get_by_role("button", name="Whole file").click()
-    page.get_by_role("radio", name="2").check()
-    page.set_input_files("#file", tmp_path / "people.csv")
-    page.wait_for_selector(".job-state:text('Done')", timeout=60_000)
-    assert "6 of 6 people" in page.locator(".job").inner_text()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="CSV", exact=True).click()
-    download.value.save_as(tmp_path / "answers.csv")
-    answers = pd.read_csv(tmp_path / "answers.csv")
-    expected = german.explainer.explain(german.model, german.people.head(6), target=german.target, n=2)
-    assert answers["client"].unique().tolist() == german.people.index[:6].tolist()
-    assert len(answers) == len(expected.owners) + int((~expected.found).sum())
-
-
-@pytest.mark.usefixtures("endless_jobs")
-def test_a_job_is_cancelled(german: Site, visit: Any, tmp_path: Path) -> None:
-    german.people.sample(200, replace=True, random_state=0).to_csv(tmp_path / "people.csv", index=False)
-    page = visit(german)
-    page.get_by_role("button", name="Whole file").click()
-    page.set_input_files("#file", tmp_path / "people.csv")
-    page.get_by_role("button", name="Cancel").click()
-    page.wait_for_selector(".job-state:text('Cancelled')")
-    assert page.get_by_role("button", name="Cancel").count() == 0
-
-
-def test_a_file_that_cannot_be_read_is_explained(german: Site, visit: Any, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("nothing,known\n1,2\n", encoding="utf-8")
-    page = visit(german)
-    page.get_by_role("button", name="Whole file").click()
-    page.set_input_files("#file", tmp_path / "people.csv")
-    page.wait_for_selector(".job .error")
-    assert "column" in page.locator(".job .error").inner_text()
-    page.get_by_role("button", name="DE", exact=True).click()
-    assert "fehlen Spalten" in page.locator(".job .error").inner_text()
 
 
 def test_limits_without_an_option_can_be_loosened(german: Site, visit: Any) -> None:

@@ -13,30 +13,17 @@ from tests.browser.steps import Site, pick, settled
 
 REFUSED = 640
 ROOT = Path(__file__).parents[2]
-VIEWS = (
-    "people",
-    "form",
-    "options",
-    "nothing",
-    "try",
-    "map",
-    "compare",
-    "kept",
-    "running",
-    "finished",
-    "failed",
-    "review",
-)
+VIEWS = ("people", "form", "options", "nothing", "try", "map", "compare", "kept", "review")
 ENGLISH = re.compile(
     r"\b(the|and|of|is|are|with|from|option|options|people|refused|granted|good|bad|month|months|nobody|unknown)\b",
     re.I,
 )
 
 
-def show(page: Any, view: str, german: Site, folder: Path) -> None:
+def show(page: Any, view: str) -> None:
     """Goes to a view, by position and not by words, so that the language does not matter."""
-    if view in ("people", "form", "running", "finished", "failed"):
-        page.locator("#views button").nth({"people": 0, "form": 1}.get(view, 2)).click()
+    if view in ("people", "form"):
+        page.locator("#views button").nth(("people", "form").index(view)).click()
     if view == "review":
         page.locator("#views button").last.click()
         page.wait_for_selector(".standing", timeout=60_000)
@@ -66,15 +53,6 @@ def show(page: Any, view: str, german: Site, folder: Path) -> None:
     if view == "compare":
         page.locator(".compare .primary").click()
         page.wait_for_selector(".method", timeout=60_000)
-    if view in ("running", "finished"):
-        people = german.people.sample(200 if view == "running" else 3, replace=True, random_state=0)
-        people.reset_index(drop=True).to_csv(folder / "table.csv", index_label="client")
-        page.set_input_files("#file", folder / "table.csv")
-        page.wait_for_selector(".job progress[value]" if view == "running" else ".job .actions")
-    if view == "failed":
-        (folder / "table.csv").write_text("nothing,known\n1,2\n", encoding="utf-8")
-        page.set_input_files("#file", folder / "table.csv")
-        page.wait_for_selector(".job .error")
     page.wait_for_timeout(400)
     settled(page)
 
@@ -89,26 +67,22 @@ def violations(page: Any) -> list[str]:
     return [f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}" for one in serious]
 
 
-@pytest.mark.usefixtures("endless_jobs")
 @pytest.mark.parametrize(
     ("width", "scheme", "locale"),
     [(360, "dark", "de-DE"), (390, "light", "en-GB"), (820, "light", "de-DE"), (1280, "dark", "en-GB"),
      (1920, "light", "de-DE")],
 )  # fmt: skip
 def test_every_view_is_accessible_fits_and_speaks_one_language(
-    german: Site, visit: Any, tmp_path: Path, width: int, scheme: str, locale: str
+    german: Site, visit: Any, width: int, scheme: str, locale: str
 ) -> None:
     page = visit(german, width=width, scheme=scheme, locale=locale)
     for view in VIEWS:
-        show(page, view, german, tmp_path)
+        show(page, view)
         assert (view, violations(page)) == (view, [])
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
         if locale == "de-DE":
             text = page.locator("main").inner_text().replace("German credit", "")
             assert (view, ENGLISH.findall(text)) == (view, [])
-        if view == "running":
-            page.locator(".job button.secondary").click()
-            page.wait_for_selector(".job .actions")
 
 
 def test_what_is_printed_is_the_decision_and_the_options(german: Site, visit: Any) -> None:

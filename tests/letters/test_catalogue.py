@@ -17,7 +17,6 @@ GERMAN = LANGUAGES["de"]
 SOURCES = Path(attain.__file__).parent
 COMPOSED = {
     "Nothing in this record may change: {}.",  # the status without its full stop, and why
-    "the file",  # what the service calls an uploaded file
     "The rule {} is broken by {} of training rows; check that it says what you mean.",
     "The rule {} is broken by all training rows; check that it says what you mean.",
 }
@@ -70,16 +69,16 @@ def test_both_sides_fill_in_the_same(text: str, given: str) -> None:
 def test_sentences_are_found_with_what_is_filled_in() -> None:
     note = guard_context.TOO_FEW_HELD_OUT.format(25)
     assert (GERMAN.translated(note) or "").startswith("Weniger als 25 echte Personen")
-    assert GERMAN.translated("the file has 20,001 rows; at most 20,000 are taken") == (
-        "die Datei hat 20.001 Zeilen; höchstens 20.000 sind möglich"
+    assert GERMAN.translated("records has 1,001 rows; at most 1,000 are taken.") == (
+        "Das sind 1.001 Datensätze; höchstens 1.000 sind möglich."
     )
     fewer = "{} fewer than the 3 options asked for: no others were found."
     assert [GERMAN.translated(fewer.format(who)) for who in ("1 person has", "1,204 people have")] == [
         "1 Person hat weniger als die 3 gewünschten Möglichkeiten: andere wurden nicht gefunden.",
         "1.204 Personen haben weniger als die 3 gewünschten Möglichkeiten: andere wurden nicht gefunden.",
     ]
-    lacking = "the file lacks columns that the schema has: 'a', 'b' and 3 more; its columns are 'x'"
-    assert GERMAN.translated(lacking) == "es fehlen Spalten: 'a', 'b' und 3 weitere; vorhanden sind 'x'"
+    lacking = "record lacks 'a', 'b' and 3 more; send null for what is missing."
+    assert GERMAN.translated(lacking) == "Es fehlt: 'a', 'b' und 3 weitere."
     inner = "column 'age', row 3: found 'x'; the schema says count, so it must be a number; correct the cell, or the"
     assert GERMAN.translated(f"{inner} schema's kind") == (
         "Spalte 'age', Zeile 3: 'x' gefunden; hier muss eine Zahl stehen"
@@ -92,7 +91,8 @@ def test_other_texts_are_not_translated(text: str) -> None:
 
 
 def test_what_is_filled_in_is_never_a_template_itself() -> None:
-    assert GERMAN.translated("The search failed: {0.__class__}.") == "Die Suche ist gescheitert: {0.__class__}."
+    lacking = "record lacks {0.__class__}; send null for what is missing."
+    assert GERMAN.translated(lacking) == "Es fehlt: {0.__class__}."
 
 
 def test_english_is_the_package_s_own() -> None:

@@ -10,10 +10,8 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import httpx2
-import pytest
 
 from attain.service import Limits, server
-from tests.service.test_jobs import ended, started
 from tests.service.world import TOKEN, app_of, client_of, record_of, refused, trained
 
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
@@ -114,23 +112,6 @@ def test_a_model_that_never_returns_is_waited_for_no_longer_than_the_limit() -> 
             break
         time.sleep(0.05)
     assert answer.json()["status"] == "FOUND"
-
-
-def test_a_file_on_which_a_model_never_returns_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attain.service.work._STOPPED", 0.1)
-    model = Hanging()
-    body = trained()[2].loc[refused()[:2]].to_csv().encode()
-    with client_of(app_of(model=model)) as client:
-        model.hangs = True
-        first = started(client, body, index="who")
-        while client.get(f"/jobs/{first}").json()["state"] != "running":
-            time.sleep(0.02)
-        client.delete(f"/jobs/{first}")
-        assert ended(client, first)["state"] == "cancelled"
-        model.hangs = False
-        assert ended(client, started(client, body, index="who"))["state"] == "done"
-        model.go_on.set()
-        assert client.get(f"/jobs/{first}").json()["state"] == "cancelled"
 
 
 _ENDLESS = """

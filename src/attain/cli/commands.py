@@ -303,7 +303,7 @@ def serve() -> None:
     """Open a page for exploring what would change a decision, with a JSON API on the same port.
 
     The service listens on this machine only, unless --host says otherwise, and asks for a token, which the address to
-    open has. It keeps no files: what is uploaded is deleted when the service stops.
+    open has. It keeps no files.
 
     Examples:
       attain serve --demo

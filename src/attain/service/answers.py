@@ -16,7 +16,6 @@ from attain.results.options import Change, Option
 from attain.service.people import as_record
 from attain.service.questions import Cell
 from attain.service.wording import translations
-from attain.service.work import State
 
 Number: TypeAlias = Annotated[float | None, BeforeValidator(lambda value: None if value != value else value)]
 """NaN is null."""
@@ -306,17 +305,6 @@ class ReviewAnswer(Answer):
     decisions: list[DecisionOf]
     levers: list[LeverOf]
     to_do: tuple[str, ...] = Field(description="What must be done to the table, in sentences.")
-
-
-class JobAnswer(Answer):
-    id: str
-    state: State
-    done: int
-    total: int
-    found: int
-    seconds: float
-    message: str | None
-    messages: Translated
 
 
 def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: bool) -> ExplainAnswer:

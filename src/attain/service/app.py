@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import secrets
 import warnings
 from collections.abc import AsyncIterator, Callable, Collection
@@ -13,7 +12,7 @@ from functools import cache as cache_of
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi import Path as InPath
@@ -24,16 +23,13 @@ from starlette.responses import FileResponse, Response
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods import Explainer
-from attain.results.counterfactuals import Counterfactuals
 from attain.service import answers, questions
-from attain.service.answers import written_file
 from attain.service.people import Which
 from attain.service.review import Desk
 from attain.service.security import LOOPBACK, Guard, Limits
 from attain.service.service import Service, Texts
-from attain.service.uploads import Format, Upload
 from attain.service.wording import Refused, add_handlers, json_bytes, translations
-from attain.service.work import ENDED, Cache, Jobs, Pool
+from attain.service.work import Cache, Pool
 
 # FastAPI ignores this warning itself, but only until a thread restores the filters that it found
 warnings.filterwarnings("ignore", "The 'alias' attribute with value")
@@ -44,7 +40,7 @@ _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".
 _RECORD = "#/components/schemas/Record"
 _QUICK, _QUICK_QUEUE = 4, 256
 """How many threads answer questions that take milliseconds, and how many such questions may wait."""
-_DESCRIPTION = """What would have to change to flip a classifier's decision, about single records and whole files.
+_DESCRIPTION = """What would have to change to flip a classifier's decision, about one record at a time.
 
 Every address but `/health` needs the token of the service: `Authorization: Bearer TOKEN`, or the cookie of the page.
 Errors are `{"error": {"message": "a sentence", "field": "what is wrong" or null}}`. The same question has the same
@@ -90,17 +86,16 @@ def create_app(
     service = Service(explainer, model, target=target, people=people, texts=texts, title=title, limits=limits)
     quick = Pool("quick", _QUICK, _QUICK_QUEUE, limits.seconds)
     slow = Pool("slow", limits.workers, limits.queue, limits.seconds)
-    jobs = Jobs(limits.jobs)
     page = {"/" if path.name == "index.html" else f"/{path.name}": path for path in sorted(_PAGE.iterdir())}
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        for part in (quick, slow, jobs):
-            part.close()
+        for pool in (quick, slow):
+            pool.close()
 
     public = {"/health", *page} - {"/"}
-    guard = Middleware(Guard, token=token, hosts=hosts, limits=limits, public=public, uploads={"/jobs"})
+    guard = Middleware(Guard, token=token, hosts=hosts, limits=limits, public=public)
     app = FastAPI(
         title=title,
         version=version("attain"),
@@ -110,13 +105,13 @@ def create_app(
         lifespan=lifespan,
         middleware=[guard],
     )
-    app.state.token, app.state.jobs, app.state.limits = token, jobs, limits
+    app.state.token, app.state.limits = token, limits
     app.state.warm_up = lambda: slow.submit(service.warm_up)
     add_handlers(app)
     for address, path in page.items():
         app.add_route(address, partial(_page_file, path), include_in_schema=False)
     app.openapi = cache_of(partial(_documented, app, service))  # type: ignore[method-assign]
-    app.include_router(routes(service, quick, slow, jobs))
+    app.include_router(routes(service, quick, slow))
     return app
 
 
@@ -162,13 +157,6 @@ def _cell(feature: dict[str, Any]) -> dict[str, Any]:
 
 
 _HTML = "text/html; charset=utf-8"
-_FORMS: dict[str, tuple[str, str]] = {
-    "csv": ("answers.csv", "text/csv; charset=utf-8"),
-    "json": ("answers.json", "application/json"),
-    "xlsx": ("answers.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    "report": ("report.html", _HTML),
-}
-"""The name and the type of each form of result."""
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": answers.ErrorAnswer, "description": description}
     for status, description in {
@@ -176,21 +164,19 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         403: "The Host or Origin is foreign.",
         404: "There is no such thing.",
         408: "The rest of the question did not come in time.",
-        413: "The question or the file is too large.",
+        413: "The question is too large.",
         422: "The question is wrong; the message says how.",
         429: "Too many questions, or one that takes long; see Retry-After.",
     }.items()
 }
-Name = Annotated[str, InPath(max_length=200, description="The id of a job.")]
 
 
-def routes(service: Service, quick: Pool, slow: Pool, jobs: Jobs) -> APIRouter:
+def routes(service: Service, quick: Pool, slow: Pool) -> APIRouter:
     """All addresses; half of the cache is for what takes milliseconds."""
     router = APIRouter(responses=_REFUSALS)
     _add_quick(router, service, quick)
     _add_searches(router, service, Cache(slow, service.limits.cache // 2))
     _add_review(router, service.review, slow)
-    _add_jobs(router, service, slow, jobs)
     return router
 
 
@@ -299,63 +285,6 @@ def _add_review(router: APIRouter, desk: Desk, slow: Pool) -> None:
         return _download((await slow.run(desk.schema)).encode(), "schema.toml", "application/toml")
 
 
-def _add_jobs(router: APIRouter, service: Service, slow: Pool, jobs: Jobs) -> None:
-    body = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
-    limits = service.limits
-
-    @router.post("/jobs", status_code=202, openapi_extra=body, response_model=answers.JobAnswer)
-    async def start(
-        request: Request,
-        format: Format,
-        n: Annotated[int, Query(ge=1, le=questions.MOST_OPTIONS, description="How many options for each person.")] = 1,
-        index: Annotated[str | None, Query(max_length=200, description="The column with the ids of people.")] = None,
-        separator: Annotated[str | None, Query(max_length=10, description="Of CSV files; a comma by default.")] = None,
-    ) -> Response:
-        """Uploads a file with one row per person, as the body, and starts to answer it."""
-        job = jobs.add()
-        path = jobs.path(job, format)
-        try:
-            with open(path, "wb") as file:
-                async for chunk in request.stream():
-                    file.write(chunk)
-            limited = limits.people, limits.memory, limits.seconds
-            upload = Upload(path, format, service.explainer.schema_, index, separator, *limited)
-            jobs.start(job, path, upload.read, lambda people: service.explain_people(people, n))
-        except BaseException:
-            jobs.forget(job)
-            os.unlink(path)
-            raise
-        return _json(job, answers.JobAnswer, 202)
-
-    @router.get("/jobs/{name}", response_model=answers.JobAnswer)
-    async def look(name: Name) -> Response:
-        """How far a job is."""
-        return _json(jobs.find(name), answers.JobAnswer)
-
-    @router.delete("/jobs/{name}", response_model=answers.JobAnswer)
-    async def cancel(name: Name) -> Response:
-        """Cancels a job: the answers found until then are its result. A job that has ended is forgotten."""
-        return _json(jobs.cancel(name), answers.JobAnswer)
-
-    @router.get("/jobs/{name}/result", responses=_file("application/octet-stream", "The result."))
-    async def result(name: Name, format: Literal["csv", "json", "xlsx", "report"] = "csv") -> Response:
-        """The answers of a job that has ended."""
-        job = jobs.find(name)
-        if job.state not in ENDED:
-            raise Refused(422, "The job has not ended yet; follow its progress, or cancel it.", "id")
-        if job.result is None:
-            raise Refused(404, job.message or "The job was cancelled before anybody was answered.", "id")
-        title, kind = _FORMS[format]
-        return _download(await slow.run(partial(_written, job.result, format)), title, kind)
-
-
-def _written(result: Counterfactuals, form: str) -> bytes:
-    if form == "json":
-        return result.to_json().encode("utf-8", "surrogatepass")
-    write: dict[str, Callable[..., None]] = {"csv": result.to_csv, "xlsx": result.to_excel, "report": result.report}
-    return written_file(write[form], _FORMS[form][0])
-
-
 async def _answer(
     cache: Cache, answer: Callable[[Any], Any], question: BaseModel, model: type[BaseModel] | None = None
 ) -> bytes:
@@ -373,12 +302,12 @@ def _json_of(answer: Any, model: type[BaseModel] | None) -> bytes:
     return json_bytes(answer if model is None else model.model_validate(answer))
 
 
-def _json(answer: Any, model: type[BaseModel] | None = None, status: int = 200) -> Response:
-    return _sent(_json_of(answer, model), status)
+def _json(answer: Any, model: type[BaseModel] | None = None) -> Response:
+    return _sent(_json_of(answer, model))
 
 
-def _sent(body: bytes, status: int = 200) -> Response:
-    return Response(body, status, media_type="application/json")
+def _sent(body: bytes) -> Response:
+    return Response(body, media_type="application/json")
 
 
 def _file(kind: str, description: str) -> dict[int | str, dict[str, Any]]:

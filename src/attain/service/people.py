@@ -1,4 +1,4 @@
-"""Records and people: cells of JSON with the types of the training data, uploaded files, and who can be picked."""
+"""Records from JSON with the types of the training data, and the people who can be picked."""
 
 from __future__ import annotations
 

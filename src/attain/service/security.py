@@ -60,10 +60,6 @@ class Limits:
         The most records of one question to `/predict`.
     body
         The most bytes of a question.
-    upload
-        The most bytes of an uploaded file.
-    people
-        The most people of an uploaded file.
     seconds
         The longest that a client waits for an answer. The work goes on, and its answer is kept for who asks again.
     rate
@@ -74,12 +70,8 @@ class Limits:
         How many questions are worked on at the same time.
     queue
         How many more may wait.
-    jobs
-        How many uploaded files are kept, with their results; an old one makes room for a new one when it has ended.
     cache
         The most bytes of answers that are kept.
-    memory
-        The most bytes of memory that reading an uploaded file may take.
     connections
         How many connections may be open without a question; those who have waited longest are closed.
     patience
@@ -88,16 +80,12 @@ class Limits:
 
     rows: int = 1_000
     body: int = 1_000_000
-    upload: int = 50_000_000
-    people: int = 20_000
     seconds: float = 60.0
     rate: float = 50.0
     burst: int = 200
     workers: int = max(2, min(8, os.cpu_count() or 2))
     queue: int = 64
-    jobs: int = 10
     cache: int = 64_000_000
-    memory: int = 1_000_000_000
     connections: int = 100
     patience: float = 10.0
 
@@ -121,8 +109,6 @@ class Guard:
         How much is taken on.
     public
         Paths that need no token: they tell nothing about anybody.
-    uploads
-        Paths whose body may be as large as an uploaded file.
     """
 
     def __init__(
@@ -133,12 +119,11 @@ class Guard:
         hosts: Collection[str],
         limits: Limits,
         public: Collection[str],
-        uploads: Collection[str],
     ) -> None:
         if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
             raise AttainError(f"token must have at least {_SHORTEST_TOKEN} printable ASCII characters")
         self._app, self._token, self._limits = app, token.encode(), limits
-        self._hosts, self._public, self._uploads = {host.lower() for host in hosts}, public, uploads
+        self._hosts, self._public = {host.lower() for host in hosts}, public
         self._rate = Rate(limits.rate, limits.burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,7 +146,7 @@ class Guard:
         try:
             answer = self._checked(HTTPConnection(scope))
             if answer is None:
-                await self._app(scope, self._limited(scope, receive), send_guarded)
+                await self._app(scope, self._limited(receive), send_guarded)
                 return
         except Refused as error:
             answer = error.response()
@@ -200,8 +185,8 @@ class Guard:
         if wait > 0:
             raise Refused(429, "That is more questions than this service takes; ask again later.", retry=int(wait) + 1)
         length = headers.get("content-length", "")
-        if length.isascii() and length.isdigit() and float(length) > self._most(path):
-            raise self._too_large(path)
+        if length.isascii() and length.isdigit() and float(length) > self._limits.body:
+            raise self._too_large()
         return None
 
     def _signed_in(self, request: HTTPConnection, cookie: str) -> Response:
@@ -214,15 +199,12 @@ class Guard:
     def _is_right(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
 
-    def _most(self, path: str) -> int:
-        return self._limits.upload if path in self._uploads else self._limits.body
+    def _too_large(self) -> Refused:
+        return Refused(413, f"The body is larger than {self._limits.body:,} bytes; send less.")
 
-    def _too_large(self, path: str) -> Refused:
-        return Refused(413, f"The body is larger than {self._most(path):,} bytes; send less.")
-
-    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+    def _limited(self, receive: Receive) -> Receive:
         """Receives no more than the limit, whatever the length that was announced, and does not wait long for it."""
-        left, more = self._most(scope["path"]), True
+        left, more = self._limits.body, True
 
         async def receive_limited() -> Message:
             nonlocal left, more
@@ -232,7 +214,7 @@ class Guard:
                 raise HTTPException(408, "The rest of the question did not come; send it again.") from None
             left, more = left - len(message.get("body", b"")), message.get("more_body", False)
             if left < 0:
-                error = self._too_large(scope["path"])
+                error = self._too_large()
                 raise HTTPException(error.status, error.message)
             return message
 

@@ -66,7 +66,7 @@ class Service:
     @cached_property
     def _schema(self) -> dict[str, Any]:
         explainer, model = self.explainer, self.model
-        limits = ("rows", "body", "upload", "people", "seconds")
+        limits = ("rows", "body", "seconds")
         return {
             "title": self._title,
             "version": version("attain"),
@@ -139,10 +139,6 @@ class Service:
             return self.session
         explainer = self.explainer if method is None else self.others.fitted(method)
         return explainer.session(self.model, target=self.target, probability=probability)
-
-    def explain_people(self, people: Frame, n: int) -> Counterfactuals:
-        """What would change the decisions about a whole table."""
-        return self.session.explain(people, n=n)
 
     def evaluate(self, question: Evaluate) -> dict[str, Any]:
         """An edited record beside the original one."""

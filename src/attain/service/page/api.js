@@ -10,7 +10,7 @@ class Refusal extends Error {
 const running = new Map();
 
 /** Sends a request. A later request with the same `lane` gives up an earlier one. */
-export async function call(method, path, body, { lane = null, raw = false, type = "application/json" } = {}) {
+async function call(method, path, body, { lane = null, raw = false } = {}) {
   const controller = new AbortController();
   if (lane) {
     running.get(lane)?.abort();
@@ -22,8 +22,8 @@ export async function call(method, path, body, { lane = null, raw = false, type 
       method,
       signal: controller.signal,
       credentials: "same-origin",
-      headers: body === undefined ? {} : { "Content-Type": type },
-      body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
+      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      body: body === undefined ? body : JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;

@@ -3,14 +3,13 @@
 import { get } from "./api.js";
 import { h, icon, replace } from "./dom.js";
 import { current, languages, speak, t } from "./format.js";
-import { files } from "./files.js";
 import { form } from "./form.js";
 import { people } from "./people.js";
 import { person } from "./person.js";
 import { review } from "./review.js";
 import { sentence } from "./toast.js";
 
-const VIEWS = { people, form, person, files, review };
+const VIEWS = { people, form, person, review };
 const main = document.getElementById("view");
 
 /** What all views share: the schema, the kept options, and the way to another view. */
@@ -69,7 +68,6 @@ function head(view) {
   const links = [
     ["people", t("people"), app.schema.people],
     ["form", t("typeIn"), true],
-    ["files", t("wholeFile"), true],
     ["review", t("review"), app.schema.review],
   ].filter(([, , there]) => there);
   const nav = document.getElementById("views");

@@ -4,7 +4,7 @@ const months = (n) => (n === 1 ? "1 Monat" : n < 24 ? `${Math.round(n)} Monate` 
 
 export default {
   skip: "Zum Inhalt", views: "Ansichten", language: "Sprache", lightColours: "Helle Farben", darkColours: "Dunkle Farben",
-  people: "Personen", typeIn: "Eingeben", wholeFile: "Ganze Datei", loading: "Wird geladen …", notAvailable: "Das ist nicht verfügbar",
+  people: "Personen", typeIn: "Eingeben", loading: "Wird geladen …", notAvailable: "Das ist nicht verfügbar",
   inEnglish: (text) => `Der Dienst sagt auf Englisch: ${text}`,
   noConnection: "Der Dienst antwortet nicht. Läuft er noch?",
   noToken: "Diese Seite wurde ohne ihren Schlüssel geöffnet. Nehmen Sie die Adresse, die der Dienst beim Start ausgegeben hat.",
@@ -93,10 +93,6 @@ export default {
   method_Russell: "Die nächsten Angaben bei einem linearen Modell, und danach andere.",
   method_Wachter: "Die nächsten Angaben nach der Steigung des Modells, ob wahrscheinlich oder nicht.", seconds: (n) => `${n} s`,
   keptTitle: "Gemerkte Möglichkeiten", keptLead: "Nur in diesem Fenster gemerkt, und weg, wenn es geschlossen wird. Brief und Bericht handeln von den gemerkten Möglichkeiten.", keptNone: "Noch nichts gemerkt. Drücken Sie „Merken“ bei einer Möglichkeit.", keptOthers: "Von anderen Personen",
-  fileTitle: "Eine ganze Datei beantworten", fileLead: "Laden Sie eine Tabelle mit einer Person je Zeile hoch, und laden Sie herunter, was jede von ihnen ändern könnte.",
-  optionsEach: "Möglichkeiten je Person", dropFile: "Datei wählen oder hier ablegen", dropHint: (rows) => `CSV oder Parquet, mit den Spalten unten und, wenn Sie möchten, einer mit Namen oder Nummern${rows ? `; höchstens ${rows} Zeilen` : ""}. Sie bleibt beim Dienst auf diesem Rechner und wird danach gelöscht.`,
-  progress: "Fortschritt", cancel: "Abbrechen", rowsDone: (done, total) => `${done} von ${total} Personen`, rowsFound: (n) => `${n} mit Möglichkeiten`,
-  job_uploading: "Wird hochgeladen …", job_waiting: "Wartet …", job_running: "In Arbeit …", job_done: "Fertig", job_cancelled: "Abgebrochen", job_failed: "Das hat nicht geklappt",
   review: "Prüfen", reviewTitle: "Was kann man ändern?",
   reviewLead: "Was man ändern kann, weiß der Dienst nicht: Das entscheiden Sie. Zuerst kommen die Fragen, an denen die meisten Antworten hängen; nach jeder Entscheidung werden die Antworten neu gesucht.",
   reviewer: "Wer entscheidet?", reviewerNeeded: "Sagen Sie, wer entscheidet: Der Name steht bei jeder Entscheidung.",
@@ -110,5 +106,4 @@ export default {
   exampleTitle: "Zum Beispiel", decisionsTitle: (n) => (n === 1 ? "1 Entscheidung" : `${n} Entscheidungen`), toDo: "Was an der Tabelle zu tun ist",
   topic_outcome: "Verrät es das Ergebnis?", topic_identifier: "Sagt es, wer jemand ist?", topic_copy: "Ist es eine Kopie?", topic_text: "Sind das Zahlen?",
   topic_missing: "Heißt das, dass nichts bekannt ist?", topic_code: "Ist es ein Code oder eine Zahl?", topic_order: "Sind sie geordnet?", topic_step: "Welche Werte dürfen vorgeschlagen werden?", topic_change: "Kann man es ändern?", topic_time: "Wie lange kann man warten?",
-  columnsTitle: (n) => `Die ${n} Spalten`,
 };

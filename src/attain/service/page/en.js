@@ -4,7 +4,7 @@ const months = (n) => (n === 1 ? "1 month" : n < 24 ? `${Math.round(n)} months` 
 
 export default {
   skip: "Skip to content", views: "Views", language: "Language", lightColours: "Light colours", darkColours: "Dark colours",
-  people: "People", typeIn: "Type in", wholeFile: "Whole file", loading: "Loading …", notAvailable: "This is not available",
+  people: "People", typeIn: "Type in", loading: "Loading …", notAvailable: "This is not available",
   inEnglish: (text) => text,
   noConnection: "The service does not answer. Is it still running?",
   noToken: "This page was opened without its token. Use the address that the service printed when it started.",
@@ -93,10 +93,6 @@ export default {
   method_Russell: "The nearest record for a linear model, and different ones after it.",
   method_Wachter: "The nearest record by the model's slope, likely or not.", seconds: (n) => `${n} s`,
   keptTitle: "Kept options", keptLead: "Kept in this window only, and gone when it is closed. Letter and report are about the kept options.", keptNone: "Nothing is kept yet. Press “Keep” on an option.", keptOthers: "Of other people",
-  fileTitle: "Answer a whole file", fileLead: "Upload a table with one person per row, and download what each of them could change.",
-  optionsEach: "Options for each person", dropFile: "Choose a file, or drop it here", dropHint: (rows) => `CSV or Parquet, with the columns below and one that tells people apart, if you like${rows ? `; at most ${rows} rows` : ""}. It stays on this computer's service and is deleted afterwards.`,
-  progress: "Progress", cancel: "Cancel", rowsDone: (done, total) => `${done} of ${total} people`, rowsFound: (n) => `${n} with options`,
-  job_uploading: "Uploading …", job_waiting: "Waiting for its turn …", job_running: "Working …", job_done: "Done", job_cancelled: "Cancelled", job_failed: "This did not work",
   review: "Review", reviewTitle: "What can people change?",
   reviewLead: "The service cannot know what people can change: you decide. Questions come in the order of how many answers hang on them, and after each decision the answers are found again.",
   reviewer: "Who decides?", reviewerNeeded: "Say who decides: the name is written beside each decision.",
@@ -110,5 +106,4 @@ export default {
   exampleTitle: "For example", decisionsTitle: (n) => (n === 1 ? "1 decision" : `${n} decisions`), toDo: "What must be done to the table",
   topic_outcome: "Does it tell the outcome?", topic_identifier: "Does it say who somebody is?", topic_copy: "Is it a copy?", topic_text: "Are these numbers?",
   topic_missing: "Does this mean that nothing is known?", topic_code: "Is it a code or a number?", topic_order: "Are they ordered?", topic_step: "Which values may be suggested?", topic_change: "Can people change it?", topic_time: "How long can people wait?",
-  columnsTitle: (n) => `The ${n} columns`,
 };
