@@ -120,13 +120,13 @@ def searched(search: GuardedSearch, region: Region, score: Score | None, random:
     problem: Any = SimpleNamespace(region=region, options=int(random.integers(1, 4)))
     one = Search(search._people(problem, score, bool(random.random() < 0.2)))
     owner = int(random.integers(-1, len(region) + 1)) if random.random() < 0.1 else 0
-    one.begin_with(owner, int(random.choice([0, 1, 50, 400])), strange(hostile(region.factuals[:3], random), random))
+    one.begin(owner, int(random.choice([0, 1, 50, 400])), strange(hostile(region.factuals[:3], random), random))
     if score is not None and random.random() < 0.9:
         one.run()
     for _ in range(30):
-        n = len(one.ask())
-        one.tell(random.integers(0, 2, n).astype(np.uint8), hostile(random.normal(size=n), random))
-    one.tell(*(strange(np.zeros(3, dtype=kind), random) for kind in (np.uint8, np.float64)))
+        n = len(one.propose())
+        one.receive(random.integers(0, 2, n).astype(np.uint8), hostile(random.normal(size=n), random))
+    one.receive(*(strange(np.zeros(3, dtype=kind), random) for kind in (np.uint8, np.float64)))
     one.answers()
 
 

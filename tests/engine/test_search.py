@@ -73,7 +73,15 @@ MODELS: dict[str, Any] = {name: make_pipeline(ENCODED, c).fit(TRAIN, LABELS) for
 MODELS["black box"] = Model(MODELS["boosted"].predict_proba, classes=["no", "yes"], returns="probabilities")
 
 
-def parts(setting: str, *, model: str = "linear", crowd: int = 8000, people: int = 12, **settings: Any) -> Any:
+def parts(
+    setting: str,
+    *,
+    model: str = "linear",
+    crowd: int = 8000,
+    people: int = 12,
+    max_changes: int | None = None,
+    **settings: Any,
+) -> Any:
     """The guarded search of people whom a model refuses, and what it is made of."""
     chosen = GuardedSettings(guard=GuardSettings(neighbours=(5, 10, 20), max_crowd=crowd), **settings)
     table = Table.read(TRAIN, SCHEMA)
@@ -87,7 +95,7 @@ def parts(setting: str, *, model: str = "linear", crowd: int = 8000, people: int
     costs = ShiftCosts(Percentiles.fit(SCHEMA, values), 0.5, 0.02)
     relations, crowds = Relations.fit(SCHEMA, values[:0]), engine_crowds(guard)
     search = GuardedSearch(guard, relations, crowds, (0.2, 0.02), costs, Scale(SCHEMA, values), 1, chosen)
-    region = Region.of(Table.read(TRAIN[~met].iloc[:people], SCHEMA), Constraints.of(None))
+    region = Region.of(Table.read(TRAIN[~met].iloc[:people], SCHEMA), Constraints(max_changes=max_changes))
     problem = Problem(goal, region, Ledger(len(region), 5000), 1, 0)
     rates = np.geomspace(0.2, 0.02, chosen.relaxations)
     return SimpleNamespace(search=search, problem=problem, region=region, goal=goal, guard=guard, rates=rates)
@@ -103,11 +111,11 @@ def every_record(region: Region, i: int) -> np.ndarray:
 
 def told(search: Search, owner: int, row: np.ndarray) -> np.ndarray:
     """What a search ends with that is told about one row only: that this flips the decision."""
-    search.begin_with(owner, 1, row[None])
-    asked = search.ask()
+    search.begin(owner, 1, row[None])
+    asked = search.propose()
     np.testing.assert_array_equal(asked, row[None])
-    search.tell(np.ones(1, dtype=np.uint8), np.zeros(1))
-    assert not len(search.ask())
+    search.receive(np.ones(1, dtype=np.uint8), np.zeros(1))
+    assert not len(search.propose())
     return np.asarray(search.answers())
 
 
@@ -200,7 +208,7 @@ def test_all_that_a_search_ends_with_passes_the_guard_where_the_shortlist_has_ev
     score, passed = made.goal.compiled_score(), 0
     search = Search(made.search._people(made.problem, score, False))
     for i in range(len(made.region)):
-        search.begin_with(i, 5000, np.empty((0, 4)))
+        search.begin(i, 5000, np.empty((0, 4)))
         search.run()
         rows = np.asarray(search.answers())
         cost = made.search.costs.of(rows, np.full(len(rows), i), made.region)
@@ -212,6 +220,24 @@ def test_all_that_a_search_ends_with_passes_the_guard_where_the_shortlist_has_ev
             assert made.guard.accepts(rows, made.rates[search.level]).all()
             passed += len(rows)
     assert passed > 20
+
+
+@pytest.mark.parametrize("limit", [4, 1])
+def test_all_that_a_search_proposes_is_in_final_form_and_keeps_the_rules(limit: int) -> None:
+    made = parts("connected", max_changes=limit)
+    search, most = Search(made.search._people(made.problem, None, False)), 0
+    for i in range(len(made.region)):
+        search.begin(i, 400, made.region.factuals[:3])
+        while len(rows := search.propose()):
+            whose, (met, score, _, _) = np.full(len(rows), i), made.goal.judge(rows)
+            settled, _ = made.region.form_and_admit(rows, whose)
+            assert settled.tobytes() == rows.tobytes()
+            assert made.region.kept(rows, whose).all()
+            most = max(most, made.region.changed(rows, whose).sum(axis=1).max())
+            search.receive(met.view(np.uint8), score)
+        answers = search.answers()
+        assert (made.region.changed(answers, np.full(len(answers), i)).sum(axis=1) <= limit).all()
+    assert most > limit or limit == 4
 
 
 @pytest.mark.parametrize("model", ["linear", "black box"])

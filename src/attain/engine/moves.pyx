@@ -25,7 +25,7 @@ cdef class Moves(Person):
     cdef bint differs(self, const double* row, Py_ssize_t j) noexcept nogil:
         return row[j] != self.own[j] and (row[j] == row[j] or self.own[j] == self.own[j])
 
-    cdef void propose(self, Py_ssize_t which) noexcept nogil:
+    cdef void put_next(self, Py_ssize_t which) noexcept nogil:
         """Puts what a candidate asks next into `pending`."""
         cdef Candidate* c = &self.candidates[which]
         cdef Py_ssize_t d = self.columns, i, n

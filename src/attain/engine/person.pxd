@@ -132,5 +132,5 @@ cdef class Person:
     cdef void measure(self, Candidate* c, const double* row, double unrelated) noexcept nogil
     cdef double version(self, Candidate* c, double* row, const double* guide, double bound) noexcept nogil
     cdef void replace(self, Candidate* c, const double* row) noexcept nogil
-    cdef void begin(self, Candidate* c, const double* row) noexcept nogil
+    cdef void begin_candidate(self, Candidate* c, const double* row) noexcept nogil
     cdef void keep(self, const double* row, double cost) noexcept nogil

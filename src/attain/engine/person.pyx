@@ -71,7 +71,7 @@ cdef class People:
 
 
 cdef class Person:
-    """The search of one person at a time; `search.begin` says whose."""
+    """The search of one person at a time; `Search.begin` says whose."""
 
     def __cinit__(self, People people):
         cdef Py_ssize_t d = people.columns, cells = people.cells, n = people.settings.candidates, i
@@ -234,7 +234,7 @@ cdef class Person:
         if c.excess <= 0.0:
             self.keep(row, c.cost)
 
-    cdef void begin(self, Candidate* c, const double* row) noexcept nogil:
+    cdef void begin_candidate(self, Candidate* c, const double* row) noexcept nogil:
         """A new candidate."""
         c.changes, c.rounds, c.pairing = 0, 0, False
         self.replace(c, row)

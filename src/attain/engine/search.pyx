@@ -1,9 +1,8 @@
 """The search of one person: starts, candidates that become cheaper version by version, and a pool of what passes.
 
-A search asks about rows and is told which flip the decision, whoever knows: `ask` gives the next rows, `tell` takes the
-answers. Where the model is compiled, `run` does both until the search ends. Starts are real rows' cells and ascents along
-the score; the best of them are candidates, which move (`moves`). Where nothing passes, more real rows are starts, once;
-then the guard's limits are relaxed, level by level.
+Starts are real rows' cells and ascents along the score; the best of them are candidates, which move (`moves`). Where
+nothing passes, more real rows are starts, once; then the guard's limits are relaxed, level by level. How the search asks
+about rows is said at `Search`.
 """
 
 from libc.math cimport INFINITY
@@ -24,10 +23,30 @@ cdef Py_ssize_t MEASURED = 64
 
 
 cdef class Search(Moves):
-    """The search of one person of a batch."""
+    """The search of one person of a batch. It never calls a model: it proposes rows and receives the decisions.
 
-    def begin_with(self, Py_ssize_t owner, Py_ssize_t budget, given):
-        """Begins the search of one person; `given` rows are asked about as starts, too."""
+    `begin`, then `propose` and `receive` in turns until no rows are proposed, then `answers`. With a compiled model `run`
+    replaces the turns: it decides by the compiled score, and no row leaves the engine before `answers`.
+
+    `propose` returns the next rows, (n, d), copied: the caller may keep them.
+
+    - Each is in final form, as `Settler.settle` leaves it: on its grid, within limits, computed columns computed, rules
+      kept. A law may be broken as the owner breaks it. Settling it again changes nothing.
+    - Each changes something. It may change more features than the owner may: `People` is given a settler without a
+      largest number of changes, because the search counts those beyond it as excess. `answers` never change more.
+    - All are for the owner named in `begin`. A row may be proposed again later, and twice at once.
+    - The last rows may be more than the budget leaves.
+
+    `receive` takes one entry for each row, in the same order, and before the next `propose`: whether it flips the decision
+    (uint8, 0 or 1), and a score (float64), larger where the row is closer to flipping it. Scores choose starts; candidates
+    move by decisions alone. A row that nobody was asked about gets 0 and the lowest score. Every row counts as asked in
+    the search's own budget, which was given to `begin`.
+
+    `answers` are rows that were proposed and said to flip the decision, and that pass, the cheapest first: in final form.
+    """
+
+    def begin(self, Py_ssize_t owner, Py_ssize_t budget, given):
+        """Begins the search of one person; `given` rows, in any form, are proposed first, those that can be settled."""
         cdef People people = self.people
         cdef const double[:, ::1] further = matrix(given, self.columns)
         cdef Py_ssize_t i
@@ -69,14 +88,14 @@ cdef class Search(Moves):
                 self.asked += self.asking
                 self.answered(self.scores)
 
-    def ask(self):
-        """The next rows to ask about, (n, d); none at the end."""
+    def propose(self):
+        """The next rows, (n, d), as the class describes them; none at the end."""
         with nogil:
             self.next_rows()
         return self.copied(self.pending, self.asking)
 
-    def tell(self, const unsigned char[::1] met, const double[::1] scores):
-        """Which of the rows flip the decision, and their scores, (n,) each."""
+    def receive(self, const unsigned char[::1] met, const double[::1] scores):
+        """Takes which of the proposed rows flip the decision, and their scores, (n,) each."""
         cdef Py_ssize_t i
         if not met.shape[0] == scores.shape[0] == self.asking:
             raise ValueError(f"{met.shape[0]} decisions and {scores.shape[0]} scores of {self.asking} rows")
@@ -111,7 +130,7 @@ cdef class Search(Moves):
                 self.next_ascent()
             else:
                 for i in range(self.active):
-                    self.propose(i)
+                    self.put_next(i)
                 if not self.asking:
                     self.next_stage()
             if self.asking:
@@ -295,7 +314,7 @@ cdef class Search(Moves):
                     alike = alike or self.includes(self.starts + self.start_order[k] * d, self.candidates[j].row)
                 if turn == 0 and alike:
                     continue
-                self.begin(&self.candidates[self.active], self.starts + self.start_order[k] * d)
+                self.begin_candidate(&self.candidates[self.active], self.starts + self.start_order[k] * d)
                 self.active += 1
                 self.places[i] = -1
 
@@ -339,5 +358,5 @@ cdef class Search(Moves):
         self.level += 1
         self.active = min(self.active, self.settings.candidates)
         for i in range(self.active):
-            self.begin(&self.candidates[i], self.candidates[i].row)
+            self.begin_candidate(&self.candidates[i], self.candidates[i].row)
         self.pick()

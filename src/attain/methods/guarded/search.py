@@ -381,7 +381,7 @@ class GuardedSearch:
         for i in owners.tolist():
             if problem.ledger.deadline.passed:
                 break
-            search.begin_with(i, int(left[i]), given_rows[i])
+            search.begin(i, int(left[i]), given_rows[i])
             search.run()
             problem.ledger.charge(np.array([i]), np.array([search.asked]))
             problem.goal.reader.count_rows(search.asked)
@@ -397,10 +397,10 @@ class GuardedSearch:
             searches = []
             for i in owners[start : start + _IN_STEP].tolist():
                 searches.append(Search(people))
-                searches[-1].begin_with(i, int(left[i]), given_rows[i])
+                searches[-1].begin(i, int(left[i]), given_rows[i])
             waiting = searches
             while waiting:
-                parts = [search.ask() for search in waiting]
+                parts = [search.propose() for search in waiting]
                 rows = np.concatenate(parts)
                 whose = np.repeat([search.owner for search in waiting], [len(part) for part in parts])
                 met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), problem.goal.lowest)
@@ -411,7 +411,7 @@ class GuardedSearch:
                 ends = np.cumsum([len(part) for part in parts])
                 for search, part, end in zip(waiting, parts, ends, strict=True):
                     at = slice(end - len(part), end)
-                    search.tell(met[at].view(np.uint8), score[at])
+                    search.receive(met[at].view(np.uint8), score[at])
                 # a search that asks about nothing has ended
                 waiting = [search for search, part in zip(waiting, parts, strict=True) if len(part)]
             found += [(search.owner, search.answers()) for search in searches]
