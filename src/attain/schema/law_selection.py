@@ -18,7 +18,6 @@ import numpy as np
 
 from attain.schema.feature import Feature
 from attain.schema.law_candidates import (
-    Counts,
     Dependency,
     Pairs,
     Relation,
@@ -99,12 +98,11 @@ def findings(
 
 
 class _Selection:
-    """What is worth saying of all that holds: nothing that follows from something else.
+    """What is worth listing: relations, tables, ranges that do not follow from them, exclusions that do not from these.
 
-    Everything is said in atoms. Two states x and z exclude each other by other laws if some column has no atom left
-    that x and z both allow (resolution). In the same way, the range of b given x follows from the ranges of b given the
-    atoms that x allows in some column. States and atoms are counted over all columns: those of column j are the slices
-    `states[j]` and `atoms[j]`.
+    Exclusions follow from each other by resolution: two states exclude each other if some column has no atom left that
+    both allow. States and atoms are counted over all columns: those of column j are the slices `states[j]` and
+    `atoms[j]`.
     """
 
     def __init__(self, rows: LawRows, found: Sequence[Relation], tables: Sequence[Dependency]) -> None:
@@ -137,34 +135,32 @@ class _Selection:
                 Determines(a, b, self._entries(table)),
                 float(table.counts(self.rows).among(table.places >= 0).expected),
             )
-        known = self._known()
-        exclusions = self._exclusions(pairs, known)
-        strongest = sorted(
-            exclusions, key=lambda e: (-exclusions[e], len(e[1]) * len(e[3]), self._names(e[0], e[2]), e)
-        )
-        kept = self._without_repetitions(known, strongest)
-        new_sides = self._new_sides(sides)
-        yield from self._excluded([e for e in kept if not self._said(e, new_sides)], exclusions)
-        for members in self._grouped_sides(new_sides):
+        counts = {side: side.counts(self.rows).expected for side in self._new_sides(sides, pairs)}
+        exclusions = self._exclusions(pairs, known := self._known(counts))
+        strongest = sorted(exclusions, key=lambda e: (-exclusions[e], len(e[1]) * len(e[3]), self._names(e), e))
+        yield from self._excluded(self._without_repetitions(known, strongest), exclusions)
+        for members in self._grouped_sides(counts):
             limits = {side.sign: side.limit for side in members}
             (given,) = self._states_of([(members[0].a, tuple(sorted({side.state for side in members})))])
             within = Within(given, self.features[members[0].b], limits.get(-1), limits.get(1))
-            yield within, sum(new_sides[side].expected for side in members)
+            yield within, sum(counts[side] for side in members)
 
-    def _names(self, *columns: int) -> tuple[str, ...]:
-        return tuple(self.features[j].name for j in columns)
+    def _names(self, law: Exclusion) -> tuple[str, str]:
+        return self.features[law[0]].name, self.features[law[2]].name
 
     def _entries(self, table: Dependency) -> dict[float, float]:
         """The value of b that goes with each value of a."""
         first, second = self.rows.distinct[table.a], self.rows.distinct[table.b]
         return {float(first[x]): float(second[y]) for x, y in enumerate(table.places) if y >= 0}
 
-    def _known(self) -> np.ndarray:
-        """Which states exclude each other because of tables, equalities and orders, (states, states)."""
-        states = [atom for column in self.columns for atom in column.states]
-        ends = [(s.least, s.most) if s is not None and s.ordinary else (np.nan, np.nan) for s in states]
-        least, most = np.array(ends).reshape(-1, 2).T
-        known = np.zeros((len(states), len(states)), dtype=bool)
+    def _known(self, sides: Iterable[Side]) -> np.ndarray:
+        """Which states exclude each other because of tables, equalities, orders and ranges, (states, states)."""
+        least, most = np.array([ends for j in range(len(self.columns)) for ends in self._ends(j)]).T
+        known = np.zeros((len(least), len(least)), dtype=bool)
+        for side in sides:
+            b = self.states[side.b]
+            beyond = least[b] > side.limit if side.sign > 0 else most[b] < side.limit
+            known[self.states[side.a].start + side.state, b] |= beyond
         for one in self.all_relations:
             a, b = self.states[one.a], self.states[one.b]
             known[a, b] |= least[a][:, None] > most[b]
@@ -179,6 +175,10 @@ class _Selection:
             value = np.array(values).reshape(-1, 1)
             known[a, b] |= (value < least[b]) | (value > most[b])
         return known | known.T
+
+    def _ends(self, j: int) -> list[tuple[float, float]]:
+        """The smallest and the largest cell of each state of a column, NaN where it has none."""
+        return [(s.least, s.most) if s is not None and s.ordinary else (np.nan, np.nan) for s in self.columns[j].states]
 
     def _exclusions(self, pairs: Sequence[Pairs], known: np.ndarray) -> dict[Exclusion, float]:
         """Pairs that are not known, as laws, with the number of rows expected to break them."""
@@ -250,49 +250,27 @@ class _Selection:
             self.excluded[states] = (self.excludes[states] @ self.members > 0) | self.elsewhere[states]
         return first, second
 
-    def _new_sides(self, sides: Iterable[Side]) -> dict[Side, Counts]:
-        """The sides of ranges that neither others nor the exclusions and orders imply, with their counts."""
-        counts = {
-            side: side.counts(self.rows)
-            for side in sides
-            if self.leader[side.a] == side.a and self.leader[side.b] == side.b and (side.a, side.b) not in self.tables
-        }
-        strongest = sorted(counts, key=lambda s: (-counts[s].expected, self._names(s.a, s.b), s.state, s.sign))
-        # sign · the largest (sign 1) or smallest (−1) cell of each column, given each atom
-        ends = {sign: np.full((self.members.shape[1], len(self.columns)), np.inf) for sign in (1, -1)}
-        for b, column in enumerate(self.columns):
-            if column.feature.numeric:
-                ends[1][self.atoms[b], b] = [atom.most if atom.ordinary else -np.inf for atom in column.atoms]
-                ends[-1][self.atoms[b], b] = [-atom.least if atom.ordinary else -np.inf for atom in column.atoms]
-        within = {side: self.members[self.states[side.a].start + side.state] > 0 for side in strongest}
-        for side in strongest:
-            ends[side.sign][within[side], side.b] = side.sign * side.limit
-        starts, kept = [atoms.start for atoms in self.atoms], list(strongest)
+    def _new_sides(self, sides: Iterable[Side], pairs: Iterable[Pairs]) -> Iterator[Side]:
+        """The sides of ranges that follow neither from a table or an order nor from pairs of the same columns."""
+        excludes = self._known(())
+        for pair in pairs:
+            excludes[self.states[pair.a], self.states[pair.b]] |= pair.mask
+        excluded = ((excludes | excludes.T) @ self.members > 0) | self.elsewhere
+        sides = [s for s in sides if self.leader[s.a] == s.a and self.leader[s.b] == s.b]
+        limits = {(s.a, s.state, s.b, s.sign): s.sign * s.limit for s in sides}
         orders = [(r.a, r.b) for r in self.all_relations if r.sign == "<="]
-        for side in reversed(strongest):
-            ends[side.sign][within[side], side.b] = np.inf
-            beyond = [c if side.sign > 0 else b for b, c in orders if (b if side.sign > 0 else c) == side.b]
-            out = self.excluded[self.states[side.a].start + side.state][:, None]
-            reach = np.maximum.reduceat(np.where(out, -np.inf, ends[side.sign][:, [side.b, *beyond]]), starts)
-            if (reach <= side.sign * side.limit).any():
-                kept.remove(side)
-            else:
-                ends[side.sign][within[side], side.b] = side.sign * side.limit
-        return {side: counts[side] for side in kept}
+        for s in sides:
+            gone = excluded[self.states[s.a].start + s.state]
+            beyond = [c if s.sign > 0 else b for b, c in orders if (b if s.sign > 0 else c) == s.b]
+            reach = [limits.get((s.a, s.state, c, s.sign), np.inf) for c in beyond]
+            reach += [self._farthest(c, s.sign, gone[self.atoms[c]]) for c in (s.b, *beyond)]
+            if (s.a, s.b) not in self.tables and min(reach) > s.sign * s.limit:
+                yield s
 
-    def _said(self, law: Exclusion, sides: Iterable[Side]) -> bool:
-        """Whether the sides say all that a law says."""
-        limits = {(side.a, side.state, side.b, side.sign): side.limit for side in sides}
-
-        def said(a: int, x: int, b: int, y: int) -> bool:
-            atom = self.columns[b].states[y]
-            if atom is None or not self.features[b].numeric or not atom.ordinary:
-                return False
-            high, low = limits.get((a, x, b, 1), np.inf), limits.get((a, x, b, -1), -np.inf)
-            return atom.low >= high or atom.high <= low if atom.kind == "gap" else atom.low > high or atom.high < low
-
-        a, xs, b, ys = law
-        return all(said(a, x, b, y) or said(b, y, a, x) for x in xs for y in ys)
+    def _farthest(self, j: int, sign: int, gone: np.ndarray) -> float:
+        """The largest of sign · cell among the ordinary atoms of a column that are not gone."""
+        left = [atom for atom, out in zip(self.columns[j].atoms, gone, strict=True) if atom.ordinary and not out]
+        return max((atom.most if sign > 0 else -atom.least for atom in left), default=-np.inf)
 
     def _excluded(
         self, kept: Iterable[Exclusion], expected: dict[Exclusion, float]
