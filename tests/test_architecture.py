@@ -223,7 +223,7 @@ def test_methods_do_not_import_one_another() -> None:
 
 
 def test_a_method_knows_nothing_of_what_works_on_answers() -> None:
-    """Ranges, importance, records in a plane, provenance and plots are functions of a session and its answers."""
+    """Ranges, importance, provenance and plots are functions of a session and its answers."""
     used = {goal for source, goal in edges() if source == "attain.methods.base"}
     parts = {goal.removeprefix("attain.methods.") for goal in used if room(goal) == "methods"}
     assert parts == {"persistence", "search.problem", "session"}

@@ -59,17 +59,10 @@ def tried(page: Any) -> None:
     page.wait_for_selector(".histogram .yes")
 
 
-def mapped(page: Any) -> None:
-    options(page)
-    page.locator("#tab-map").click()
-    page.wait_for_selector(".frame .end")
-
-
 PICTURES: dict[str, tuple[Callable[[Any], None], int, int, str, str]] = {
     "page-people": (lambda page: None, 1280, 620, "light", "en-GB"),
     "page-options": (options, 1360, 1150, "light", "en-GB"),
     "page-try": (tried, 1360, 1000, "light", "en-GB"),
-    "page-map": (mapped, 1360, 1180, "dark", "en-GB"),
     "page-review": (reviewed, 1280, 900, "light", "en-GB"),
     "page-phone": (options, 390, 1500, "light", "de-DE"),
 }

@@ -13,7 +13,7 @@ from tests.browser.steps import Site, pick, settled
 
 REFUSED = 640
 ROOT = Path(__file__).parents[2]
-VIEWS = ("people", "form", "options", "nothing", "try", "map", "compare", "kept", "review")
+VIEWS = ("people", "form", "options", "nothing", "try", "compare", "kept", "review")
 ENGLISH = re.compile(
     r"\b(the|and|of|is|are|with|from|option|options|people|refused|granted|good|bad|month|months|nobody|unknown)\b",
     re.I,
@@ -38,7 +38,7 @@ def show(page: Any, view: str) -> None:
         while page.locator(".lock[aria-pressed=false]").count():
             page.locator(".lock[aria-pressed=false]").first.click()
         page.wait_for_selector(".panel .empty", timeout=60_000)
-    if view in ("try", "map", "compare", "kept"):
+    if view in ("try", "compare", "kept"):
         if view == "try":  # everything was locked
             page.locator(".panel .empty button").last.click()
             page.wait_for_selector(".card:not(.ghost)")
@@ -48,8 +48,6 @@ def show(page: Any, view: str) -> None:
         page.locator(f"#tab-{view}").click()
     if view == "try":
         page.wait_for_selector(".histogram .yes")
-    if view == "map":
-        page.wait_for_selector(".frame .end")
     if view == "compare":
         page.locator(".compare .primary").click()
         page.wait_for_selector(".method", timeout=60_000)

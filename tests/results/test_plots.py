@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.text import Text
-from sklearn.decomposition import PCA
 
-from attain import CCHVAE, Counterfactuals, Feature, Guarded, Schema, Status
+from attain import Counterfactuals, Feature, Schema, Status
 from attain.core.drawing import detached, label, save
 from attain.core.errors import AttainError, DataError, MissingExtraError
 from attain.results.details import Importances, Ranges
 from attain.results.levers import time_waited
 from attain.results.plots import Plots
-from tests.density.outside import ProbabilisticPCA
 from tests.results.handmade import result_of
 
 HOSTILE = "$x_1$ <script>"
@@ -295,99 +292,6 @@ def test_nobody_has_an_answer() -> None:
     empty = result_of(SCHEMA, PEOPLE, {})
     for ax in (empty.plot.overview(), empty.plot.overview("housing")):
         ax.figure.canvas.draw()
-
-
-REAL = Schema(
-    (
-        *(Feature(name, "real") for name in ("x", "y", "z")),
-        Feature("sex", "categorical", levels=("f", "m"), immutable=True),
-    )
-)
-
-
-def rows(n: int, seed: int) -> pd.DataFrame:
-    random = np.random.default_rng(seed)
-    x, y, z = (random.normal(size=(3, n)) * [[2], [1], [0.2]]).round(3)
-    return pd.DataFrame({"x": x, "y": y, "z": z, "sex": random.choice(["f", "m"], n)})
-
-
-def matrix(frame: pd.DataFrame) -> np.ndarray:
-    return np.column_stack([frame["x"], frame["y"], frame["z"], frame["sex"] == "m"])
-
-
-def decide(X: pd.DataFrame) -> np.ndarray:
-    return np.where(X["x"] + X["y"] > 0.5, "yes", "no")
-
-
-@cache
-def real(units: int | None = None) -> tuple[Any, Counterfactuals]:
-    """The guarded search, or C-CHVAE's with so many latent units, and answers."""
-    train = rows(200, 0)
-    explainer: Any = Guarded(REAL, laws=None)
-    if units is not None:
-        explainer = CCHVAE(REAL, autoencoder=ProbabilisticPCA(REAL, units), laws=None)
-    explainer.fit(train, decide(train))
-    people = rows(60, 1)
-    return explainer, explainer.explain(decide, people[decide(people) == "no"].head(12), target="yes", n=2)
-
-
-def test_the_map_decodes_the_plane_of_two_latent_dimensions() -> None:
-    explainer, result = real(2)
-    person = result.table.labels[int(np.flatnonzero(result.found)[0])]
-    plane = explainer.session(decide, target="yes").plane(result.table.values[:1], result.rows[:2])
-    assert plane.decoded
-    assert plane.variance is None
-    # the decoder is linear: decoded rows are on the model's own side
-    z = np.stack(np.meshgrid(*plane.grid), axis=-1).reshape(-1, 2)
-    decoded = explainer.autoencoder_.decode(explainer.autoencoder_.encode(np.zeros((len(z), 4)))._replace(z=z))
-    np.testing.assert_array_equal(plane.share.ravel() == 1, decoded[:, :2].sum(axis=1) > 0.5)
-    np.testing.assert_allclose(plane.people, explainer.autoencoder_.encode(explainer.table_.values).z)
-    ax = result.plot.map(explainer, decide, person)
-    shown = texts(ax)
-    assert {"latent dimension 1", "real person: yes", "decoded: not"} <= set(shown)
-    assert {"1", "2"} <= set(", ".join(shown).split(", "))  # options at one place share a label
-    assert len(points(ax, "*")) == 1
-
-
-def test_the_map_projects_more_latent_dimensions() -> None:
-    names = ("x", "y", "u", "v")
-    schema = Schema(tuple(Feature(name, "real") for name in names))
-    random = np.random.default_rng(0)
-    train = pd.DataFrame(random.normal(size=(150, 4)) * (4, 3, 2, 1), columns=names)
-    explainer = CCHVAE(schema, autoencoder=ProbabilisticPCA(schema, 3), laws=None).fit(train)
-    result = explainer.explain(decide, train[decide(train) == "no"].head(4), target="yes")
-    ax = result.plot.map(explainer, decide)
-    codes = explainer.autoencoder_.encode(explainer.table_.values).z
-    variances = np.sort(np.linalg.eigvalsh(np.cov(codes, rowvar=False)))[::-1]
-    share = 100 * variances[:2] / variances.sum()
-    assert ax.get_xlabel() == f"first principal component of the codes ({share[0]:.0f} % of variance)"
-    assert ax.get_ylabel() == f"second principal component of the codes ({share[1]:.0f} % of variance)"
-    plane = explainer.session(decide, target="yes").plane(result.table.values, result.rows)
-    assert not plane.decoded
-    np.testing.assert_allclose(plane.people.var(axis=0, ddof=1), variances[:2])
-    near = plane.share[~np.isnan(plane.share)]
-    assert near.min() >= 0
-    assert near.max() <= 1
-
-
-def test_a_latent_space_of_one_dimension_is_a_line() -> None:
-    explainer, result = real(1)
-    ax = result.plot.map(explainer, decide)
-    assert ax.get_xlabel() == "first principal component of the codes (100 % of variance)"
-    ax.figure.canvas.draw()
-
-
-def test_the_map_projects_the_measuring_space_without_a_latent_one() -> None:
-    explainer, result = real()
-    ax = result.plot.map(explainer, decide, result.table.labels[0])
-    projected = PCA(2).fit(explainer.space_.transform(explainer.table_.values))
-    share = 100 * projected.explained_variance_ratio_
-    assert ax.get_xlabel() == f"first principal component of the columns ({share[0]:.0f} % of variance)"
-    plane = explainer.session(decide, target="yes").plane(result.table.values[:1], result.rows[:1])
-    assert not plane.decoded
-    expected = projected.transform(explainer.space_.transform(explainer.table_.values))
-    np.testing.assert_allclose(np.abs(plane.people), np.abs(expected), atol=1e-9)
-    assert {"nearby: mostly yes", "real person: yes"} <= set(texts(ax))
 
 
 def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:

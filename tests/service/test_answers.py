@@ -15,7 +15,6 @@ from attain import Constraints, Feature, GrowingSpheres, Guarded, Schema
 from attain.letters.texts import LANGUAGES
 from attain.service.questions import Explain
 from attain.service.service import Service
-from attain.tables import Table
 from attain.testing import people
 from tests.service.world import app_of, client_of, record_of, refused, shared, trained
 
@@ -34,7 +33,6 @@ def test_the_schema_describes_every_feature() -> None:
     assert (described["cards"]["low"], described["cards"]["high"]) == (0, 12)
     assert answer["classes"] == [{"value": label, "label": None, "labels": {}} for label in model.classes_]
     assert answer["people"] == len(others)
-    assert answer["map"]
     assert answer["methods"][0] == "Guarded"
 
 
@@ -303,16 +301,15 @@ def test_methods_are_compared() -> None:
     assert "tree" in tweaking["error"].lower()
 
 
-def test_without_training_rows_there_is_neither_map_nor_review(tmp_path: Path) -> None:
+def test_without_training_rows_there_is_no_review(tmp_path: Path) -> None:
     X = people.frame(100)
     GrowingSpheres(people.schema(), random_state=0).fit(X).save(tmp_path / "e.attain", reference="none")
     client = client_of(app_of(explainer=attain.load(tmp_path / "e.attain")))
     told = client.get("/schema").json()
-    assert not told["map"]
     assert not told["review"]
-    for answer in (client.post("/map", json={"person": refused()[0]}), client.get("/review")):
-        assert answer.status_code == 404
-        assert "training rows" in answer.json()["error"]["message"]
+    answer = client.get("/review")
+    assert answer.status_code == 404
+    assert "training rows" in answer.json()["error"]["message"]
 
 
 def test_letters_need_texts() -> None:
@@ -373,18 +370,3 @@ def test_difficulty_weighs_the_schemas_own_costs() -> None:
     wishes = Explain(person="x", difficulty={"debt": "hard", "score": "impossible"}).constraints(schema)
     assert wishes.cost == {"debt": 6.0}
     assert wishes.immutable == ("score",)
-
-
-def test_the_map_is_that_of_the_explainer() -> None:
-    explainer, model, _ = trained()
-    client = client_of(shared())
-    first, second = record_of(refused()[0]), record_of(refused()[1])
-    answer = client.post("/map", json={"record": first, "options": [second]}).json()
-    rows = [Table.read(pd.DataFrame([record]), explainer.schema_).values for record in (first, second)]
-    plane = explainer.session(model, target=people.DESIRED).plane(*rows)
-    assert answer["person"] == pytest.approx(plane.factuals[0], abs=1e-5)
-    assert answer["options"][0] == pytest.approx(plane.options[0], abs=1e-5)
-    assert [accepted for _, _, accepted in answer["population"]] == plane.accepted.tolist()
-    assert len(answer["regions"]["share"]) == len(answer["regions"]["y"])
-    wrong = client.post("/map", json={"record": first, "options": [{**second, "education": "x"}]})
-    assert wrong.status_code == 422

@@ -28,7 +28,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 SHARE = 1 if os.environ.get("ATTAIN_THOROUGH") else 20
 """In every run one case in so many."""
 CASES = {"/predict": 250, "/evaluate": 250}
-CASES |= dict.fromkeys(["/explain", "/compare", "/map", "/letter", "/report"], 25)
+CASES |= dict.fromkeys(["/explain", "/compare", "/letter", "/report"], 25)
 USUAL = 100
 """How many cases each address gets: fewer where each takes long."""
 

@@ -15,7 +15,7 @@ from attain.service import Limits, create_app
 from tests.service.world import TOKEN, app_of, client_of, record_of, refused, shared, trained
 
 PATHS = ["/schema", "/people", "/people/p1", "/openapi.json"]
-POSTS = ["/predict", "/explain", "/evaluate", "/map", "/compare", "/letter", "/report"]
+POSTS = ["/predict", "/explain", "/evaluate", "/compare", "/letter", "/report"]
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", TOKEN[:-1], TOKEN + "x", "ü", TOKEN.upper()])

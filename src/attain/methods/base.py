@@ -329,14 +329,6 @@ class Explainer(BaseEstimator, ABC):
         entries = files("attain.methods").joinpath("citations.bib").read_text(encoding="utf-8").split("\n\n")
         return next((entry for entry in entries if f"{{{self.citation}," in entry), self.citation).strip()
 
-    def _codes(self, rows: np.ndarray) -> np.ndarray | None:
-        """The codes (n, k) of rows in the latent space that the method searches, if any."""
-        return None
-
-    def _decoded(self, codes: np.ndarray, factual: np.ndarray) -> np.ndarray:
-        """The rows of such codes beside the immutable cells of one row, (1, d)."""
-        raise NotImplementedError
-
     def _goal(
         self,
         model: Any,

@@ -182,17 +182,6 @@ class LatentExplainer(Explainer):
 
         return pulled_back
 
-    def _codes(self, rows: np.ndarray) -> np.ndarray:
-        codes: np.ndarray = self.autoencoder_.encode(without_unseen(self.schema_, rows)).z.astype(np.float64)
-        return codes
-
-    def _decoded(self, codes: np.ndarray, factual: np.ndarray) -> np.ndarray:
-        own = self.autoencoder_.encode(without_unseen(self.schema_, factual))
-        rows = np.repeat(factual, len(codes), axis=0)
-        context = np.repeat(own.context, len(codes), axis=0)
-        rows[:, self.schema_.free_columns] = self.autoencoder_.decode(Codes(codes, context))
-        return rows
-
     def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Complete rows: decoded free cells beside each owner's immutable ones, with as few changes as possible."""
         rows = region.start[owners]

@@ -1,4 +1,4 @@
-"""Any records without a search: what is known about them, side by side, altered by somebody, in a plane."""
+"""Any records without a search: what is known about them, side by side, altered by somebody."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from attain.tables import Table, ordinary, unchanged
 if TYPE_CHECKING:
     from attain.methods.session import GivenConstraints, Session
     from attain.results.counterfactuals import Counterfactuals
-from typing import Final
-
 from attain.methods.result import difficulty, faithfulness
-from attain.population.space import Neighbours
-from attain.results.details import Plane
 
 
 @dataclass(frozen=True)
@@ -243,75 +239,3 @@ class Recheck:
 def _columns(schema: Schema) -> list[Feature]:
     """The features without their steps, which a table also takes from the types of its columns."""
     return [replace(feature, step=None) for feature in schema]
-
-
-MOST_SHOWN: Final = 2_000
-"""How many training rows are shown; more would hide one another."""
-_GRID: Final = 101
-"""Points on each side of the grid."""
-_NEAREST: Final = 50
-"""How many real people count at a point of the grid."""
-_FAR: Final = 0.99
-"""A point is left open if these people are farther away than those of this share of real people are."""
-
-
-def plane_of(session: Session, factuals: np.ndarray, options: np.ndarray) -> Plane:
-    """Real people, rows (p, d), options (m, d) and decision regions in a plane, for `result.plot.map`.
-
-    It is that of the two leading principal components of the training rows, in the measuring space or, for methods
-    with an autoencoder, in its latent space; a point has the decisions about real people nearby. Where a latent space
-    has two dimensions and `factuals` one row, the regions are decisions about decoded rows that keep this row's
-    immutable features.
-    """
-    explainer = session.explainer
-    if not explainer.has_rows_:
-        raise AttainError("this explainer was saved without its training rows, so there are no people to show")
-    n = len(session.training)
-    chosen = np.unique(np.linspace(0, max(n - 1, 0), min(n, MOST_SHOWN)).round().astype(np.intp))
-    rows, accepted = np.concatenate([session.training[chosen], factuals, options]), session.met[chosen]
-    codes = explainer._codes(rows)
-    latent = codes is not None
-    codes = explainer.space_.transform(rows) if codes is None else codes
-    mean, axes, variance = _axes(codes[: len(chosen)], latent)
-    places = (codes - mean) @ axes.T
-    low, high = places.min(axis=0), places.max(axis=0)
-    room = 0.05 * np.maximum(high - low, 1e-9)
-    grid = np.linspace(low - room, high + room, _GRID).T
-    points = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
-    people, own, theirs = np.split(places, [len(chosen), len(chosen) + len(factuals)])
-    decoded = variance is None and len(factuals) == 1
-    if decoded:
-        share = session.goal.judge(explainer._decoded(points, factuals)).met.astype(np.float64)
-    else:
-        share = _nearest(people, accepted, points)
-    return Plane(people, accepted, own, theirs, grid, share.reshape(_GRID, _GRID), decoded, variance, latent)
-
-
-def _axes(codes: np.ndarray, latent: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The origin (k,), two axes (2, k), and the share of variance along each; latent codes' own axes where k is 2."""
-    k = codes.shape[1]
-    if k == 2 and latent:
-        return np.zeros(2), np.eye(2), None
-    mean = codes.mean(axis=0)
-    _, scales, axes = np.linalg.svd(codes - mean, full_matrices=False)
-    if k == 1:
-        return mean, np.array([[1.0], [0.0]]), np.array([1.0, 0.0])
-    # the sign of a singular vector is arbitrary: its largest entry is made positive
-    axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
-    total = max(float((scales**2).sum()), 1e-300)
-    return mean, axes[:2], (scales[:2] ** 2) / total
-
-
-def _nearest(people: np.ndarray, accepted: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The share of the people near each point who are accepted, (g,); NaN where they are far.
-
-    They count by a Gaussian kernel whose bandwidth h is half the distance to the last of them:
-
-        share(x) = Σᵢ wᵢ acceptedᵢ / Σᵢ wᵢ,  wᵢ = exp(−dᵢ² / 2h²)
-    """
-    index, k = Neighbours(people), min(_NEAREST, len(people))
-    distances, nearest = index.query(points, k)
-    widths = np.maximum(distances[:, -1:] / 2, 1e-12)
-    weights = np.exp(-((distances / widths) ** 2) / 2)
-    share = (weights * accepted[nearest]).sum(axis=1) / weights.sum(axis=1)
-    return np.where(distances[:, -1] <= np.quantile(index.query(people, k)[0][:, -1], _FAR), share, np.nan)

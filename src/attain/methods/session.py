@@ -20,7 +20,6 @@ import numpy as np
 from attain.core.checks import TIMEOUT, check_boolean, check_integer, check_number
 from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame, one_row
-from attain.methods.records import plane_of
 from attain.methods.result import result_of
 from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
@@ -31,7 +30,6 @@ from attain.models.reader import Learning, OutOfTime
 from attain.models.scores import AdditiveScore, additive_score, compile_score
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.details import Plane
 from attain.results.status import Status
 from attain.schema import Constraints
 from attain.tables import Errors, Region, Table, desired_labels
@@ -333,10 +331,6 @@ class Session:
         found = Answers(given, np.zeros(len(given), dtype=np.intp), np.arange(len(given), dtype=float), [], figures)
         checked = last_check(problem, replace(found, status=[Status.FOUND]))
         return result_of(self, people, call, problem, [outcome[0] or checked.status[0]], checked, {})
-
-    def plane(self, factuals: np.ndarray, options: np.ndarray) -> Plane:
-        """Real people, rows (p, d) and options (m, d) in a plane; see `attain.methods.records.plane_of`."""
-        return plane_of(self, factuals, options)
 
     def region(self, table: Table, constraints: GivenConstraints) -> Region:
         """What the rows of a table may become."""

@@ -1,10 +1,10 @@
-"""What a result may know besides its options: ranges, importance, contributions, relations, a plane of people."""
+"""What a result may know besides its options: ranges, importance, contributions, relations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -132,45 +132,3 @@ class Related:
 
     follows: BoolArray
     contradictions: tuple[str, ...]
-
-
-class Plane(NamedTuple):
-    """A plane through real people, as an explainer gives it.
-
-    Attributes
-    ----------
-    people, accepted
-        Real people's places (n, 2), and whether the model decides for the target (n,).
-    factuals, options
-        The places of the explained rows (p, 2) and of the options (m, 2).
-    grid, share
-        The sides of a grid (2, g), and at each of its points, (g, g) with one row for each place on the second side,
-        the share of decisions for the target: from 0 to 1; NaN where nobody is near.
-    decoded
-        Whether these are decisions about decoded rows; otherwise they are those about real people nearby.
-    variance
-        The share of the codes' variance along each axis, (2,); None where the plane is the whole latent space.
-    latent
-        Whether it is a plane of a latent space; otherwise it is one of the measuring space.
-    """
-
-    people: FloatArray
-    accepted: BoolArray
-    factuals: FloatArray
-    options: FloatArray
-    grid: FloatArray
-    share: FloatArray
-    decoded: bool
-    variance: np.ndarray | None
-    latent: bool
-
-    @property
-    def axes(self) -> list[str]:
-        """The names of both axes."""
-        if self.variance is None:
-            return ["latent dimension 1", "latent dimension 2"]
-        source = "the codes" if self.latent else "the columns"
-        return [
-            f"{name} principal component of {source} ({100 * share:.0f} % of variance)"
-            for name, share in zip(("first", "second"), self.variance.tolist(), strict=True)
-        ]

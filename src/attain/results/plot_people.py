@@ -1,14 +1,12 @@
-"""Plots over a population: what the best answers change, for which groups of people, and a map of real people."""
+"""Plots over a population: what the best answers change, and for which groups of people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from attain.core.drawing import COLOURS, FAINT, LOOKS, TRACK, headline, label, legend_below, mark, style
-from attain.results.details import Plane
+from attain.core.drawing import COLOURS, FAINT, LOOKS, TRACK, headline, label, mark, style
 from attain.results.levers import Moves, Population
 
 _NAME: Final = 26
@@ -17,10 +15,6 @@ _LANE: Final = 0.19
 """The height of one group's lane in inches."""
 _FEW: Final = 4
 """Fewer shifts than this have no quartiles."""
-_SHADES: Final = ("#f9d9c6", "#fdefe6", "#e6f1f8", "#c9e1f0")
-"""From no decision for the target to all, in steps of a quarter."""
-_CLOSE: Final = 0.03
-"""Options nearer than this share of both sides would hide each other."""
 
 
 def size(people: Population, lanes: int) -> tuple[float, float]:
@@ -91,65 +85,3 @@ def _lane(ax: Any, y: float, height: float, part: Moves, look: dict[str, Any]) -
     if part.levels:
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         ax.text(-100, y, part.levels, va="center", fontsize=7.5, color=FAINT, bbox=behind, zorder=5)
-
-
-def people_map(ax: Any, title: str, plane: Plane, target: str, starts: Sequence[int], ranks: Sequence[int]) -> None:
-    """Draws a plane, and an arrow to each option (m,) from the factual at its start.
-
-    The options' ranks are shown where all arrows begin at one place.
-    """
-    single, black = len(plane.factuals) == 1, COLOURS["black"]
-    person = {"marker": "*", "color": COLOURS["yellow"], "mec": black}
-    arrow = {"arrowstyle": "-|>", "color": black, "shrinkA": 0, "lw": 1.3 if single else 0.7}
-    with style():
-        ax.grid(visible=False)
-        ax.contourf(*plane.grid, plane.share, levels=[-0.01, 0.25, 0.5, 0.75, 1.01], colors=_SHADES, zorder=0)
-        if np.nanmin(plane.share) < 0.5 < np.nanmax(plane.share):
-            ax.contour(*plane.grid, plane.share, levels=[0.5], colors=FAINT, linewidths=1.0, zorder=1)
-        for members, colour, marker, edge in (
-            (~plane.accepted, "vermilion", "x", 0.8),
-            (plane.accepted, "blue", "o", 0),
-        ):
-            look = {"ms": 3.2, "mew": edge, "alpha": 0.45, "color": COLOURS[colour]}
-            ax.plot(*plane.people[members].T, marker, **look, zorder=2)
-        if single:
-            ax.plot(*plane.factuals[0], **person, ls="", ms=16, mew=1.1, zorder=6)
-        for start, option in zip(plane.factuals[starts], plane.options, strict=True):
-            properties = {**arrow, "shrinkB": 6.5 if single else 0}
-            ax.annotate("", tuple(option), tuple(start), arrowprops=properties, zorder=5)
-        if single:
-            _number_options(ax, plane, ranks)
-        for axis, name, side in zip((ax.xaxis, ax.yaxis), plane.axes, plane.grid, strict=True):
-            axis.set_label_text(name, color=FAINT)
-            ax.set(**{f"{axis.axis_name}lim": (side[0], side[-1])})
-        ax.tick_params(colors=FAINT, labelsize=8)
-        name, nearby = label(target, 24), "decoded: " if plane.decoded else "nearby: mostly "
-        entries = [
-            mark(f"real person: {name}", marker="o", ms=5, color=COLOURS["blue"]),
-            mark("real person: not", marker="x", ms=5, mew=1, color=COLOURS["vermilion"]),
-            mark(f"{nearby}{name}", marker="s", ms=9, color=_SHADES[-1], mec=FAINT, mew=0.6),
-            mark(f"{nearby}not", marker="s", ms=9, color=_SHADES[0], mec=FAINT, mew=0.6),
-        ]
-        if single:
-            entries += [
-                mark("the person now", **person, ms=10, mew=0.9),
-                mark("options", marker="o", ms=8, color=black),
-            ]
-        legend_below(ax, entries, "upper left", 3, 38)
-        about = "the decisions about real people nearby in this projection"
-        if plane.decoded:
-            about = "the decisions about decoded records with this person’s immutable features"
-        headline(ax, title, f"regions: {about}")
-
-
-def _number_options(ax: Any, plane: Plane, ranks: Sequence[int]) -> None:
-    """The ranks of options at their places; those of options that are close together share one label."""
-    span = plane.grid[:, -1] - plane.grid[:, 0]
-    labels: list[tuple[np.ndarray, list[str]]] = []
-    for place, rank in zip(plane.options, ranks, strict=True):
-        near = [names for other, names in labels if (np.abs(other - place) / span).max() < _CLOSE]
-        near[0].append(str(rank)) if near else labels.append((place, [str(rank)]))
-    look = {"color": "white", "fontsize": 7.5, "fontweight": "bold", "ha": "center", "va": "center", "zorder": 8}
-    box = {"boxstyle": "round,pad=0.35,rounding_size=0.9", "facecolor": COLOURS["black"], "edgecolor": "white"}
-    for place, names in labels:
-        ax.annotate(", ".join(names), tuple(place), **look, bbox=box)

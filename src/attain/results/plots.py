@@ -6,11 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from attain.core.drawing import finished, label, shown
 from attain.core.errors import AttainError, DataError
-from attain.core.text import plain
 from attain.results import plot_changes, plot_people
 from attain.results.levers import population
 from attain.results.options import Option
@@ -59,35 +56,6 @@ class Plots:
     def at(self, position: int, *, ax: Any = None) -> Any:
         """`options` of the person at a position."""
         return self._options(position, "", self.result.options_of(position), ax)
-
-    def map(self, explainer: Any, model: Any, person: Any = None, *, ax: Any = None) -> Any:
-        """Real people and decision regions in a plane, and the way from a person to each option.
-
-        Real people are projected onto their two leading principal components, in the measuring space or, for methods
-        with an autoencoder, in its latent space; a region shows the decisions about real people nearby in that
-        projection. With two latent dimensions and one person, regions are the decisions about decoded records with
-        this person's immutable features.
-
-        Parameters
-        ----------
-        explainer, model
-            Those that the result is of; the explainer must have its training rows.
-        person
-            The label of a row; None shows the best options of all people.
-        ax
-            Axes to draw in.
-        """
-        result = self.result
-        chosen = result.best if person is None else result.owners == self._position(person)
-        owners = np.unique(result.owners[chosen]) if person is None else np.array([self._position(person)])
-        session = explainer.session(model, target=result.target, probability=result.probability)
-        plane = session.plane(result.table.values[owners], result.rows[chosen])
-        starts = np.searchsorted(owners, result.owners[chosen]).tolist()
-        who = "Answers" if person is None else f"Person {label(person, 40)}"
-        title = f"{who} {'in the latent space' if plane.latent else 'among real people'}"
-        ax = self._axes(ax, 6.4, 5.6)
-        plot_people.people_map(ax, title, plane, plain(result.decision), starts, result.ranks[chosen].tolist())
-        return finished(ax)
 
     def overview(self, by: Any = None, *, ax: Any = None) -> Any:
         """Which features the best answers change, how far and which way, and for which share of people.

@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.details import Plane
 from attain.results.exports import contributions
 from attain.results.options import Change, Option
 from attain.service.people import as_record
@@ -100,7 +99,6 @@ class SchemaAnswer(Answer):
     methods: list[str]
     languages: list[str]
     people: int
-    map: bool
     letters: bool
     review: bool
     limits: dict[str, float]
@@ -218,21 +216,6 @@ class EvaluateAnswer(Known):
     violated: list[str] = Field(description="Which kinds of limits are not kept, such as immutable.")
 
 
-class Regions(Answer):
-    x: list[float]
-    y: list[float]
-    share: list[list[Number]] = Field(description="One row for each y; null where nobody is near.")
-
-
-class MapAnswer(Answer):
-    population: list[tuple[float, float, bool]]
-    regions: Regions
-    person: tuple[float, float]
-    options: list[tuple[float, float]]
-    axes: list[str]
-    note: str
-
-
 class MethodAnswer(Answer):
     method: str
     error: str | None = Field(description="Why the method has no answer.")
@@ -339,21 +322,6 @@ def _option(result: Counterfactuals, option: Option) -> OptionOf:
 def _change(change: Change) -> ChangeOf:
     follows = {"clock": change.follows == "time", "follows": change.follows == "law"}
     return ChangeOf(**change.as_json() | follows)
-
-
-def as_map(plane: Plane) -> MapAnswer:
-    """A plane through real people."""
-    note = "decisions about records decoded at each point" if plane.decoded else "decisions about real people nearby"
-    x, y = plane.grid.round(6).tolist()
-    people = zip(plane.people.round(4).tolist(), plane.accepted.tolist(), strict=True)
-    return MapAnswer(
-        population=[(*place, accepted) for place, accepted in people],
-        regions=Regions(x=x, y=y, share=plane.share.round(3).tolist()),
-        person=plane.factuals[0].round(6).tolist(),
-        options=plane.options.round(6).tolist(),
-        axes=plane.axes,
-        note=f"The shades are {note}.",
-    )
 
 
 def written_file(write: Callable[[str], None], name: str) -> bytes:

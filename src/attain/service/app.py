@@ -247,11 +247,6 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
         parts = await asyncio.gather(*map(answer, dict.fromkeys(question.methods)))
         return _sent(b'{"methods":[' + b",".join(parts) + b"]}")
 
-    @router.post("/map", response_model=answers.MapAnswer)
-    async def people_map(question: questions.Map) -> Response:
-        """Where somebody and their options are among real people."""
-        return _sent(await _answer(cache, service.map, question))
-
     @router.post("/letter", responses=_file("text/html", "A letter, as a page of HTML."))
     async def letter(question: questions.Write) -> Response:
         """A letter to somebody: the decision, the reasons, the options."""

@@ -128,13 +128,6 @@ class Evaluate(Wishes):
     answer: Cells
 
 
-class Map(Subject):
-    """Where somebody and their options are among real people."""
-
-    options: list[Cells] = Field(default_factory=list, max_length=20)
-    probability: float | None = Field(default=None, gt=0, le=1)
-
-
 class Compare(Wishes):
     """The options of several methods."""
 

@@ -24,9 +24,9 @@ from attain.methods.records import assess, compare, complete
 from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
-from attain.service.answers import ExplainAnswer, MapAnswer, as_answer, as_map, written_file
+from attain.service.answers import ExplainAnswer, as_answer, written_file
 from attain.service.people import People, as_record, frame_of, table_of
-from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Map, Predict, Subject, Write
+from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Predict, Subject, Write
 from attain.service.review import Desk
 from attain.service.security import Limits
 from attain.service.wording import Refused, Wording, translations
@@ -80,7 +80,6 @@ class Service:
             "methods": self.others.names,
             "languages": list(LANGUAGES),
             "people": len(self.people),
-            "map": explainer.has_rows_,
             "letters": self._texts is not None and explainer.has_rows_,
             "review": explainer.has_rows_,
             "limits": {"options": MOST_OPTIONS} | {name: getattr(self.limits, name) for name in limits},
@@ -148,14 +147,6 @@ class Service:
         compared = compare(self.session, person, edited, question.constraints(self.explainer.schema_))
         record = as_record(edited, edited.values[0])
         return vars(known) | {"record": record, "broken": self._broken(known.broken)} | asdict(compared)
-
-    def map(self, question: Map) -> MapAnswer:
-        """Where somebody and their options are among real people, in a plane."""
-        if not self.explainer.has_rows_:
-            raise Refused(404, "There is no map: the explainer was saved without its training rows.")
-        person = self._readable(self._read(self._frame(question), "record"), "record")
-        options = self._rows(question.options, "options") if question.options else person.values[:0]
-        return as_map(self._session(None, question.probability).plane(person.values, options))
 
     def letter(self, question: Write) -> bytes:
         """A letter to somebody, as a page of HTML."""

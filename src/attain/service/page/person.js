@@ -6,7 +6,6 @@ import { controls } from "./controls.js";
 import { data, h, icon, later, replace, tabs } from "./dom.js";
 import { className, current, goal, isNamed, number, own, shown, t, title } from "./format.js";
 import { kept } from "./kept.js";
-import { map } from "./map.js";
 import { options } from "./options.js";
 import { decision, gauge } from "./parts.js";
 import { complain, say, sentence, toast } from "./toast.js";
@@ -51,7 +50,6 @@ export function person(app, details) {
     const list = [
       { id: "options", label: t("tabOptions"), panel: () => options(state) },
       { id: "try", label: t("tabTry"), panel: () => tryout(state) },
-      app.schema.map ? { id: "map", label: t("tabMap"), panel: () => map(state) } : null,
       (app.schema.methods ?? []).length > 1 ? { id: "compare", label: t("tabCompare"), panel: () => compare(state) } : null,
       { id: "kept", label: h("span", {}, t("tabKept"), h("span.number", {}, app.kept.length || "")), panel: () => kept(state) },
     ].filter(Boolean);
@@ -136,7 +134,7 @@ export function person(app, details) {
       state.failed = error;
     }
     busy(false);
-    if (state.limits.tab === "options" || state.limits.tab === "map") parts.bar.show(state.limits.tab);
+    if (state.limits.tab === "options") parts.bar.show("options");
     const found = state.answer?.options ?? [];
     say(state.failed ? sentence(state.failed) : found.length ? t("optionsFound", found.length) : own(state.answer, "reason"));
     if (!parts.why.hasChildNodes()) await explainDecision(found);
