@@ -3,7 +3,7 @@
 Every run is a fork of this process, which has imported and prepared everything. It writes into a folder in which there
 is nothing, or the output of an earlier run. After SIGKILL, SIGTERM, SIGINT, or a limit on the size of files that stands
 for a full disk, every file must be the old or the new one, whole, no other file may be there, and the run must have
-ended as it should: by its signal or with 130 or 143 within two seconds, with a sentence and no traceback.
+ended as it should: by its signal or with 130 or 143 within some seconds, with a sentence and no traceback.
 """
 
 import argparse

@@ -10,7 +10,6 @@ from attain.cli.layer import INTERRUPTED, NOBODY, Given
 from attain.cli.terminal import counted, say, width
 from attain.core.errors import AttainError, SchemaError
 from attain.core.files import check_writable
-from attain.core.progress import interrupt_answered
 from attain.core.text import plain, wrapped
 from attain.methods import Guarded
 from attain.metrics.review import OpenQuestion, Review
@@ -42,7 +41,6 @@ def review(given: Given) -> int:
             started.schema.to_toml(given.schema)
             say(f"\n{_state(started)}")
     except KeyboardInterrupt:
-        interrupt_answered()
         say(f"\nStopped. All decisions are in {given.schema}; the same command goes on from here.")
         return INTERRUPTED
     if started.done:

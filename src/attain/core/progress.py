@@ -2,10 +2,6 @@
 
 A progress bar is drawn on standard error for work that takes longer than two seconds; none without a terminal. Whoever
 calls the work can listen instead, and stop it.
-
-Python makes a KeyboardInterrupt of a signal, wherever it is at that moment. In a callback, or in a library that catches
-everything, that exception is lost. So code that handles the interrupt calls `interrupt_answered`, and long loops raise
-it again until then (`check_interrupt`).
 """
 
 from __future__ import annotations
@@ -33,8 +29,6 @@ PEOPLE = "people"
 Told = Callable[[int, int, int], None]
 """Called with the steps done, all steps, and how many had an answer; may raise KeyboardInterrupt to stop the work."""
 _listener: ContextVar[tuple[Told, int] | None] = ContextVar("listener", default=None)
-_answered = threading.Event()
-_answered.set()
 
 
 @contextmanager
@@ -64,11 +58,7 @@ class Tracker:
         self.show(self._done + steps, None if found is None else self._found + found)
 
     def show(self, done: int, found: int | None = None, asked: int | None = None) -> None:
-        """Says how many steps are done in all; with `found`, how many of them, or of `asked`, had an answer.
-
-        Raises KeyboardInterrupt if a signal has arrived that nobody has answered.
-        """
-        check_interrupt()
+        """Says how many steps are done in all; with `found`, how many of them, or of `asked`, had an answer."""
         self._done, self._found = done, found or 0
         if self._told is not None:
             return self._told(self._done, self._total, self._found)
@@ -126,33 +116,12 @@ def _bar() -> Progress:
     )
 
 
-def interrupt_arrived() -> None:
-    """Says that a signal has arrived."""
-    _answered.clear()
-
-
-def interrupt_answered() -> None:
-    """Says that the KeyboardInterrupt was caught, and that the work is ending."""
-    _answered.set()
-
-
-def wait_until_answered(seconds: float) -> bool:
-    """Whether the signal is answered within so many seconds."""
-    return _answered.wait(seconds)
-
-
-def check_interrupt() -> None:
-    """Raises KeyboardInterrupt if a signal has arrived and is not answered."""
-    if not _answered.is_set():
-        raise KeyboardInterrupt
-
-
 @contextmanager
 def interrupts_kept() -> Iterator[None]:
-    """Keeps Ctrl-C until the block ends, and from the processes that are started in it for good: this one ends them.
+    """Keeps Ctrl-C until the block ends, and from processes started in it, which this one ends.
 
-    A signal that is blocked stays pending, and processes inherit that it is blocked. Threads of libraries may take it
-    all the same: then its handler remembers it.
+    A blocked signal stays pending, and processes inherit that it is blocked. A thread of a library may take it all the
+    same: then the handler remembers it.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
         yield

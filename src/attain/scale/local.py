@@ -24,7 +24,7 @@ from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_conf
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError, FileError, Interrupted
 from attain.core.files import write_private
-from attain.core.progress import interrupt_answered, interrupts_kept, listening, track
+from attain.core.progress import interrupts_kept, listening, track
 from attain.scale.answers import Shards, Summary
 from attain.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, pickled
 from attain.tables.streams import PeopleStream
@@ -122,7 +122,6 @@ def explain(
                     new.add(summary)
                     bar.show(new.people, new.found, new.asked)
         except KeyboardInterrupt:
-            interrupt_answered()
             raise Interrupted(shards.total()) from None
         except FileError as error:
             raise FileError(f"{error}; what is answered so far is kept, and the same call goes on from there") from None

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from attain.core.arrays import positions, rank_within
-from attain.core.progress import interrupt_answered, track
+from attain.core.progress import track
 from attain.methods.search.problem import Answers, Problem, different_changes
 from attain.models import JointGoal, Judgement
 from attain.results.status import Status, Typicality
@@ -168,7 +168,6 @@ class Batches:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
         self._bar.close()
         if isinstance(error, KeyboardInterrupt):
-            interrupt_answered()
             self.interrupted = True
         for i in self._waiting:
             self._outcome[i] = self._outcome[i] or (Status.INTERRUPTED if self.interrupted else Status.TIME_SPENT)
