@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from attain.core import files
 from attain.core.errors import AttainError, Interrupted
 from attain.core.progress import interrupts_kept
 from attain.scale import ExplainBatch, explain
@@ -101,15 +100,15 @@ def test_answers_of_another_run_are_not_mixed_in(
 def test_a_full_disk_costs_nothing_that_is_done(
     batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, named = tmp_path / "out", files._named
+    out, replace = tmp_path / "out", os.replace
 
-    def full(source: str, target: Path, *arguments: Any) -> bool:
+    def full(source: Path, target: Path) -> None:
         if "00000004" in str(target):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return named(source, target, *arguments)
+        replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "_named", full)
+        patch.setattr(os, "replace", full)
         with pytest.raises(AttainError, match=r"No space left on device; what is answered so far is kept"):
             explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
     assert len(list(out.glob("*.parquet"))) == 4

@@ -14,9 +14,9 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -35,8 +35,9 @@ _LONG_KEY: Final = re.compile(
     rf"""(?<![\w"'-])(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}"""
 )
 """Parsing keys such as `a.b.c` takes memory for each of their parts, and time that grows with their square."""
-_SAID_AFTER: Final = 2.0
-_GIVEN_UP_AFTER: Final = 60.0
+_LONGEST_WAIT: Final = 60.0
+"""Seconds to wait for a lock."""
+_PAUSE: Final = 0.02
 _PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 """The code of a character that only a pair can stand for."""
@@ -208,79 +209,32 @@ def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes a file; if the process is killed at any moment, either the old or the new file is there, complete.
 
-    On Linux the content goes into a file without a name, which a killed process does not leave behind. Where there are
-    no such files, a process that is killed while it writes leaves `.NAME.*.part`.
+    A process that is killed while it writes leaves `.NAME.*.part`.
     """
-    _write_whole(path, content, 0o666, replace=True)
+    _write(path, content, 0o666, os.replace)
 
 
 def write_private(path: str | os.PathLike[str], content: bytes) -> None:
     """Writes a new file that only its owner can read; one that exists is refused."""
-    _write_whole(path, content, 0o600, replace=False)
+    _write(path, content, 0o600, os.link)
 
 
-def _write_whole(path: str | os.PathLike[str], content: bytes, mode: int, replace: bool) -> None:
+def _write(path: str | os.PathLike[str], content: bytes, mode: int, name: Callable[[Path, Path], None]) -> None:
     target = check_writable(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
-        if not _written_unnamed(target, content, mode, replace):
-            with _removed_at_last(temporary):
-                with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-                    _write(file, content)
-                (os.replace if replace else os.link)(temporary, target)
+        try:
+            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            name(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
     except FileExistsError:
         raise FileError(f"{str(path)!r} already exists; name a new file") from None
     except OSError as error:
         raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
-
-
-def _written_unnamed(target: Path, content: bytes, mode: int, replace: bool) -> bool:
-    """Writes into a file without a name, which gets its name when it is whole; False where there are none."""
-    with ExitStack() as closing:
-        try:
-            folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-            closing.callback(os.close, folder)
-            descriptor = os.open(".", os.O_TMPFILE | os.O_WRONLY, mode, dir_fd=folder)
-        except (AttributeError, OSError):  # only Linux has them, and not on every file system
-            return False
-        _write(closing.enter_context(open(descriptor, "wb")), content)
-        source = f"/proc/self/fd/{descriptor}"
-        return os.path.exists(source) and _named(source, target, folder, replace)
-
-
-def _named(source: str, target: Path, folder: int, replace: bool) -> bool:
-    """Gives an open file its name.
-
-    A link cannot replace a file: an existing one is replaced by renaming a second link, which exists for the time of
-    two system calls. One that was left by a process killed in between is removed by the next.
-    """
-    second = target.with_name(f".{target.name}.part")
-    _lock(folder, target.parent)  # until it is closed
-    second.unlink(missing_ok=True)
-    try:
-        # Python follows the link in /proc only where it is given the descriptor of a folder
-        os.link(source, target, src_dir_fd=folder, follow_symlinks=True)
-    except FileExistsError:
-        if not replace:
-            raise
-        with _removed_at_last(second):
-            os.link(source, second, src_dir_fd=folder, follow_symlinks=True)
-            os.replace(second, target)
-    return True
-
-
-def _write(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())
-
-
-@contextmanager
-def _removed_at_last(temporary: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def file_digest(file: str | bytes | os.PathLike[str]) -> str:
@@ -309,26 +263,22 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
             _unlock(file.fileno())
 
 
-def _lock(descriptor: int, path: Path, busy: str | None = None) -> None:
-    """Waits for a lock, says so after two seconds, and gives up after a minute; with `busy`, it does not wait."""
-    started, said, pause = time.monotonic(), False, 0.001
+def _lock(descriptor: int, path: Path, busy: str | None) -> None:
+    """Waits up to a minute for a lock; with `busy`, it does not wait."""
+    latest = time.monotonic() + (_LONGEST_WAIT if busy is None else 0)
     while True:
         try:
             return _try_lock(descriptor)
         except OSError as error:
-            waited = time.monotonic() - started
-            if busy is not None or error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
-                raise FileError(busy or f"{str(path)!r} cannot be locked: {error.strerror or error}") from None
-            if waited > _GIVEN_UP_AFTER:
-                raise FileError(
-                    f"another process has kept {str(path)!r} locked for {waited:.0f} seconds, so nothing was written; "
-                    "wait until it is done, or end it, and try again"
-                ) from None
-        if waited > _SAID_AFTER and not said:
-            print(f"attain: waiting for another process, which has locked {str(path)!r}", file=sys.stderr)
-            said = True
-        time.sleep(pause)
-        pause = min(2 * pause, 0.05)
+            if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+                raise FileError(f"{str(path)!r} cannot be locked: {error.strerror or error}") from None
+        if time.monotonic() >= latest:
+            raise FileError(
+                busy
+                or f"another process has kept {str(path)!r} locked for {_LONGEST_WAIT:g} seconds, so nothing was "
+                "written; wait until it is done, or end it, and try again"
+            )
+        time.sleep(_PAUSE)
 
 
 @contextmanager

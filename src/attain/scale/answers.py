@@ -47,7 +47,7 @@ _RUN: Final = "_run.json"
 _SUMMARY: Final = "_summary.json"
 _FORMAT: Final = "attain-answers-1"
 _NAME: Final = re.compile(r"part-(\d{8})\.parquet")
-_PARTIAL: Final = re.compile(r"\.(_(run|summary)\.json|_config\.toml|part-\d{8}\.parquet)(\.[0-9a-f]+)?\.part")
+_PARTIAL: Final = re.compile(r"\.(_(run|summary)\.json|_config\.toml|part-\d{8}\.parquet)\.[0-9a-f]+\.part")
 """Files of a run that was killed while it wrote."""
 _KEY: Final = b"attain"
 """The summary of a file of answers, among the metadata of its schema."""
