@@ -10,8 +10,9 @@
 Names are imported when they are first used, so that importing the package takes no time.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from attain.core.lazy import lazy
 
 if TYPE_CHECKING:
     from attain import audit, datasets, density, letters, methods, metrics, models, scale, service, testing
@@ -28,32 +29,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "CCHVAE",
-    "AttainError",
-    "Constraints",
-    "Counterfactuals",
-    "Feature",
-    "GrowingSpheres",
-    "Guarded",
-    "Model",
-    "Review",
-    "Schema",
-    "Status",
-    "audit",
-    "datasets",
-    "density",
-    "errors",
-    "frames",
-    "laws",
-    "letters",
-    "load",
-    "methods",
-    "metrics",
-    "models",
-    "scale",
-    "service",
-    "testing",
-]
+    "CCHVAE", "AttainError", "Constraints", "Counterfactuals", "Feature", "GrowingSpheres", "Guarded", "Model",
+    "Review", "Schema", "Status", "audit", "datasets", "density", "errors", "frames", "laws", "letters", "load",
+    "methods", "metrics", "models", "scale", "service", "testing",
+]  # fmt: skip
 
 _HOMES = {
     "CCHVAE": "methods",
@@ -67,23 +46,11 @@ _HOMES = {
     "Review": "metrics.review",
     "Schema": "schema",
     "Status": "results.status",
+    "errors": "core",
+    "frames": "core",
+    "laws": "schema",
     "load": "methods.persistence",
 }
-"""The room of each name that is not a module."""
-_MODULES = {"errors": "core.errors", "frames": "core.frames", "laws": "schema.laws"}
-"""The place of each module that is not a room itself."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'attain' has no attribute {name!r}")
-    if name in _HOMES:
-        value = getattr(import_module(f"attain.{_HOMES[name]}"), name)
-    else:
-        value = import_module(f"attain.{_MODULES.get(name, name)}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__, __all__, _HOMES)
+del TYPE_CHECKING, lazy

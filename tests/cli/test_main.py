@@ -24,9 +24,11 @@ def test_the_demo_shows_three_people_and_an_overview(capsys, monkeypatch, tmp_pa
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    code = "import sys, attain; print(sorted({'jax', 'sklearn', 'pandas'} & set(sys.modules)))"
+    code = "import sys, attain; print({'jax', 'sklearn', 'pandas'} & {*sys.modules})"
+    code += "; print(dir(attain) == sorted(attain.__all__))"
+    code += "; print([name for name in vars(attain) if name[0] != '_'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.splitlines() == ["set()", "True", "['core']"]
 
 
 def test_ctrl_c_that_python_has_to_ignore_is_raised_a_moment_later() -> None:

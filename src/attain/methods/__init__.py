@@ -3,8 +3,9 @@
 Each is imported when it is first used: some need JAX, which is slow to import.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from attain.core.lazy import lazy
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
@@ -42,14 +43,4 @@ __all__ = [
     "GrowingSpheres", "Guarded", "HillClimbingLocalSearch", "NearestUnlike", "Russell", "Wachter",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'attain.methods' has no attribute {name!r}")
-    value = getattr(import_module(f"attain.methods.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__, __all__, _HOMES)
