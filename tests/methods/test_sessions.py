@@ -12,7 +12,7 @@ from attain import Constraints, Feature, GrowingSpheres, Guarded, Model, Schema,
 from attain.core.errors import Interrupted
 from attain.methods import FACE, NearestUnlike, Wachter
 from attain.methods.search.problem import Ledger, Problem
-from attain.models.scores import additive_score
+from attain.models import scores
 from attain.tables import Region, Table
 from attain.testing.explainer import digest
 
@@ -94,9 +94,10 @@ def test_what_is_read_out_of_a_model_is_kept(monkeypatch):
 
     def counted(goal, values):
         read.append(goal)
-        return additive_score(goal, values)
+        return linear_score(goal, values)
 
-    monkeypatch.setattr("attain.methods.session.additive_score", counted)
+    linear_score = scores._verified
+    monkeypatch.setattr(scores, "_verified", counted)
     explainer, model = NearestUnlike(SCHEMA).fit(X), LogisticRegression().fit(X, X["x"] > 0.5)
     first, again = (explainer.explain(model, X.iloc[:3], target=True, contributions=True) for _ in range(2))
     assert len(read) == 1

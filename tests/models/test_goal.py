@@ -70,14 +70,14 @@ def test_rows_are_decided_in_one_call_with_the_control_unless_the_model_has_chan
     model = LogisticRegression().fit(numbers.frame, numbers.y)
     learned = Goal(model, numbers.layout, target="good", probe=numbers.probe)
     wrapped = Model(model)
-    goal = learned.anew(model=wrapped)
+    goal = learned.fresh_copy(model=wrapped)
     again, expected = goal.decide_again(numbers.rows), learned.decide(numbers.rows)
     np.testing.assert_array_equal(again.met, expected.met)
     np.testing.assert_allclose(again.score, expected.score)
     assert (wrapped.calls, goal.reader.uncharged) == (2, 2 * len(numbers.probe))
     assert goal.rows_asked == wrapped.rows == 2 * (len(numbers.probe) + len(numbers.rows))
     model.coef_ *= 1.001
-    assert learned.anew(model=Model(model)).decide_again(numbers.rows) is None
+    assert learned.fresh_copy(model=Model(model)).decide_again(numbers.rows) is None
 
 
 def test_a_model_that_changes_its_answers_is_refused(numbers):

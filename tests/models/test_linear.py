@@ -23,7 +23,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.models import Goal
-from attain.models.encoding import StructureError
+from attain.models.goal import StructureError
 from attain.models.scores import linear_score
 from attain.schema import Feature, Schema
 from attain.tables import Table

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import ModelError
 from attain.models import Goal, encoding
-from attain.models.encoding import StructureError
+from attain.models.goal import StructureError
 from attain.models.trees import read_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table

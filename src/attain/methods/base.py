@@ -28,7 +28,7 @@ from attain.core.frames import Frame
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call, Request, Session, Sessions
 from attain.models import Goal, Model, probe_rows
-from attain.models.reader import Learning
+from attain.models.reader import LearningLimit
 from attain.population.percentiles import Percentiles, total_shift
 from attain.population.relations import RATE, Relations
 from attain.population.space import MeasuringSpace
@@ -287,11 +287,11 @@ class Explainer(BaseEstimator, ABC):
             other model about at most 200 rows for each person and input, which are not charged to the budget.
         timeout
             Seconds for each row: m rows have m times as long together, and as long again to learn about the model
-            first; a call that ends there with an error is gone on with by the next one. It is looked at between calls
-            of the model and batches of the search. A row that is not done then has the status TIME_SPENT, unless an
-            answer was found before; those that are done are answered as without it. A call of the model that never
-            returns cannot be cut short: run such a model in a process of its own. The default is many times what a
-            search takes, so that answers do not depend on the machine. None sets no limit.
+            first. If that is not enough, the call ends with an error that names the timeout to give. It is looked at
+            between calls of the model and batches of the search. A row that is not done then has the status TIME_SPENT,
+            unless an answer was found before; those that are done are answered as without it. A call of the model that
+            never returns cannot be cut short: run such a model in a process of its own. The default is many times what
+            a search takes, so that answers do not depend on the machine. None sets no limit.
         allow_unreviewed
             Whether letters may be written about answers that change features that nobody has reviewed; it is recorded
             in `settings`. Everything else that people read says which features these are.
@@ -336,7 +336,7 @@ class Explainer(BaseEstimator, ABC):
         probability: float | None,
         *,
         tolerant: bool = True,
-        learning: Learning | None = None,
+        limit: LearningLimit | None = None,
     ) -> Goal:
         return Goal(
             model,
@@ -346,7 +346,7 @@ class Explainer(BaseEstimator, ABC):
             margin=self.margin,
             probe=probe_rows(self.table_.values),
             tolerant=tolerant,
-            learning=learning,
+            limit=limit,
         )
 
     @cached_property

@@ -122,7 +122,7 @@ class CCHVAE(LatentExplainer):
         values = session.reference.values
         if not len(rows) or not len(values):
             return {"density_rank": np.full(len(rows), np.nan)}
-        real = session.once("densities", lambda: np.sort(self._log_density(probe_rows(values, _RANKED))))
+        real = session.cached("densities", lambda: np.sort(self._log_density(probe_rows(values, _RANKED))))
         return {"density_rank": np.round(np.searchsorted(real, self._log_density(rows)) / len(real), 3)}
 
     def _log_density(self, rows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from attain.methods.search.moves import streams
 from attain.methods.search.outcomes import fixed_cells
 from attain.methods.search.problem import Problem
-from attain.models.encoding import StructureError
+from attain.models.goal import StructureError
 from attain.models.scores import AdditiveScore
 from attain.results.details import Attributions, Importances
 from attain.tables import unchanged

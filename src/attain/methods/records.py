@@ -90,7 +90,7 @@ class Compared:
 def assess(session: Session, table: Table, *, typicality: bool = True) -> list[Assessed]:
     """What is known about each row of a table; without `typicality`, which takes longer, `verdict` is None."""
     explainer, rows, readable = session.explainer, table.values, table.readable
-    said = session.goal.anew(table.layout.unseen).classify(rows[readable])
+    said = session.goal.fresh_copy(table.layout.unseen).classify(rows[readable])
     levels = np.full(len(rows), math.nan)
     if typicality and len(readable):
         levels[readable] = explainer._typicality(session.inspected, rows[readable])
@@ -147,7 +147,7 @@ def compare(session: Session, person: Table, edited: Table, constraints: GivenCo
     if explainer.has_rows_:
         figures |= faithfulness(rows, session.reference)
     return Compared(
-        flips=bool(session.goal.anew(edited.layout.unseen).decide(rows).met[0]),
+        flips=bool(session.goal.fresh_copy(edited.layout.unseen).decide(rows).met[0]),
         allowed=not violated,
         violated=tuple(kind for kind in violated if kind not in texts),
         changed=tuple(np.array(explainer.schema_.names)[~unchanged(own, rows)[0]].tolist()),
@@ -198,7 +198,7 @@ class Recheck:
         if _columns(result.table.schema) != _columns(session.explainer.schema_):
             raise AttainError("result has another schema than the explainer was fitted with")
         self._session, self.region = session, session.region(result.table, constraints)
-        self._goal = session.goal.anew(result.table.layout.unseen)
+        self._goal = session.goal.fresh_copy(result.table.layout.unseen)
 
     def decided(self, positions: np.ndarray) -> np.ndarray:
         """Which of the people at some positions have the desired decision as they are."""

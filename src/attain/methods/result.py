@@ -146,7 +146,7 @@ def result_of(
     scored = ~np.isnan(before.score)
     attributions = found(call.contributions, "contributions", lambda: find_contributions(session, problem, scored))
     figures = Figures.of(session, problem, answers)
-    failed = session.goal.reader.failed + goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
+    failed = session.goal.rows_failed + goal.rows_failed - len(before.unreadable.keys() - table.refused.keys())
     asked = session.goal.rows_asked - learned + goal.rows_asked
     asked += sum(other.rows_asked for other in (*call.others, *problem.others))
     return Counterfactuals(
@@ -235,7 +235,7 @@ def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
     return {
         "versions": dict(_versions()),
         "method": class_name(type(explainer)),
-        "parameters": dict(session.once("parameters", lambda: described_parameters(explainer))),
+        "parameters": dict(session.cached("parameters", lambda: described_parameters(explainer))),
         "seed": explainer._seed,
         "explainer_digest": fitted,
         "target": as_json(goal.target),

@@ -41,7 +41,7 @@ from attain.methods.search.programs import (
     unbeaten,
 )
 from attain.methods.session import Session
-from attain.models.encoding import StructureError
+from attain.models.goal import StructureError
 from attain.models.scores import ACCEPTED, LinearScore, linear_score
 from attain.results.status import Status
 from attain.schema import Rule, Schema

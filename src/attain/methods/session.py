@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -23,10 +22,9 @@ from attain.core.frames import Frame, one_row
 from attain.methods.result import result_of
 from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
-from attain.models import Goal, Model
-from attain.models.encoding import StructureError
-from attain.models.goal import Control
-from attain.models.reader import Learning, OutOfTime
+from attain.models import Goal, Model, probe_rows
+from attain.models.goal import Control, StructureError, spread_positions
+from attain.models.reader import LearningLimit
 from attain.models.scores import AdditiveScore, additive_score, compile_score
 from attain.population.reference import Reference
 from attain.results.counterfactuals import Counterfactuals
@@ -37,10 +35,10 @@ from attain.tables import Errors, Region, Table, desired_labels
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
 
-_PARTS: Final = 16
-"""Where the model is slow, the rows of the control are timed in so many parts."""
 _LONGEST: Final = 0.5
-"""The most seconds that the parts kept for the control take together; the quickest is kept in any case."""
+"""The most seconds that a call asks, on average, whether the model still answers as before."""
+
+T = TypeVar("T")
 
 GivenConstraints = Constraints | Mapping[str, Any] | None
 
@@ -107,15 +105,15 @@ class Session:
         What becomes of rows that cannot be read, as in `Explainer.explain`.
     """
 
-    def __init__(self, explainer: Explainer, goal: Goal, errors: Errors) -> None:
+    def __init__(self, explainer: Explainer, goal: Goal, errors: Errors, limit: LearningLimit | None = None) -> None:
         self.explainer, self.goal, self.errors = explainer, goal, errors
         self.lock = RLock()
         self.training = explainer.table_.values
         self._asked = np.zeros(len(self.training), dtype=bool)
         self._met, self._score = np.zeros(len(self.training), dtype=bool), np.full(len(self.training), np.nan)
-        self._failed, self._seconds = np.zeros(len(self.training), dtype=bool), 0.0
-        self._computed: dict[str, Any] = {}
-        goal.compiled = compile_score(goal, self.training, self.judged)
+        self._failed = np.zeros(len(self.training), dtype=bool)
+        with goal.learning_within(limit):
+            goal.compiled = compile_score(goal, self.training, self.judged)
 
     @property
     def target(self) -> Any:
@@ -138,20 +136,15 @@ class Session:
             at = np.arange(len(self.training)) if at is None else at
             new = at[~self._asked[at]]
             if len(new):
-                learning = self.goal.reader.learning
-                before = learning.seconds if learning else 0.0
                 judged = self.goal.judge(self.training[new])
-                self._seconds += learning.seconds - before if learning else 0.0
                 self._met[new], self._score[new], self._asked[new] = judged.met, judged.score, True
                 self._failed[new[list(judged.failures)]] = True
             return self._met[at], self._score[at]
 
-    def once(self, name: str, compute: Callable[[], Any]) -> Any:
+    def cached(self, name: str, compute: Callable[[], T]) -> T:
         """What `compute` returns, computed when it is first asked for by this name."""
         with self.lock:
-            if name not in self._computed:
-                self._computed[name] = compute()
-            return self._computed[name]
+            return self.goal.cached(name, compute)
 
     @property
     def met(self) -> np.ndarray:
@@ -170,33 +163,28 @@ class Session:
             space, met = explainer.space_, self.judged()[0]
             return Reference.build(explainer.schema_, self.training, desired_labels=desired, met=met, space=space)
 
-        reference: Reference = self.once("reference", build)
-        return reference
+        return self.cached("reference", build)
 
     @property
     def inspected(self) -> Any:
         """What the method's `_inspect` learned about the model."""
-        return self.once("inspected", partial(self.explainer._inspect, self))
+        return self.cached("inspected", partial(self.explainer._inspect, self))
 
     @property
     def additive_score(self) -> AdditiveScore | None:
         """The score of a linear model or tree ensemble; None for other models, and for those that give labels only."""
-
-        def read() -> AdditiveScore | None:
-            try:
+        try:
+            with self.lock:
                 return None if self.goal.labels_only else additive_score(self.goal, self.training)
-            except StructureError:
-                return None
-
-        score: AdditiveScore | None = self.once("additive_score", read)
-        return score
+        except StructureError:
+            return None
 
     def holds_for(self, model: Model) -> bool:
         """Whether the model, wrapped again, still answers as when the session was made."""
-        return self._anew({}, model).decide_again(self.training[:0]) is not None
+        return self._fresh_goal({}, model).decide_again(self.training[:0]) is not None
 
-    def _anew(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Goal:
-        goal = self.goal.anew(unseen, model)
+    def _fresh_goal(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Goal:
+        goal = self.goal.fresh_copy(unseen, model)
         goal.control = self.control
         return goal
 
@@ -205,72 +193,45 @@ class Session:
         """What a model has to answer as it did, in each call.
 
         Where it gives no scores, these are all training rows that it does not fail on: a few equal labels do not show
-        that it is the same model. Where asking about them would take long, only the quickest parts of them are kept.
+        that it is the same model. Where the model is slow, only some of them are kept.
         """
-        control: Control = self.once("control", self._chosen_control)
-        return control
 
-    def _chosen_control(self) -> Control:
-        control, learning = self.goal.control, self.goal.reader.learning
-        if self.goal.labels_only:
-            met, score = self.judged()
-            takes = ~self._failed
-            control = Control(self.training[takes], met[takes], score[takes], self._seconds)
-        return control if learning is None or control.seconds <= _LONGEST else self._quick_rows(control, learning)
-
-    def _quick_rows(self, control: Control, learning: Learning) -> Control:
-        """The quickest parts of a control, or all of it where the model takes as long whatever the rows."""
-        seconds: list[float] = []
-        parts = np.array_split(np.arange(len(control.rows)), min(len(control.rows), _PARTS))
-        for part in parts:
-            before = learning.seconds
-            try:
-                self.goal.decide(control.rows[part])
-            except OutOfTime:
-                if min(seconds, default=np.inf) > _LONGEST:  # no part has been quick enough so far
-                    raise
-                break
-            seconds.append(learning.seconds - before)
-            if len(seconds) == 2 and min(seconds) > control.seconds / 2:
+        def chosen() -> Control:
+            control = self.goal.control
+            if self.goal.labels_only:
+                met, score = self.judged()
+                takes = ~self._failed
+                control = Control(self.training[takes], met[takes], score[takes])
+            n, seconds = len(control.rows), len(control.rows) * self.goal.seconds_per_row
+            if seconds <= _LONGEST:
                 return control
-        order = np.argsort(seconds, kind="stable")
-        quick = order[: max(int((np.cumsum(np.array(seconds)[order]) <= _LONGEST).sum()), 1)]
-        chosen = np.concatenate([parts[k] for k in np.sort(quick)])
-        together = sum(seconds[k] for k in quick)
-        return Control(control.rows[chosen], control.met[chosen], control.score[chosen], together)
+            some = spread_positions(n, max(int(n * _LONGEST / seconds), 1))
+            return Control(*(part[some] for part in control))
 
-    @contextmanager
-    def learning_until(self, deadline: Deadline) -> Iterator[Learning]:
-        """One more attempt to learn about the model, which ends with the deadline."""
-        with self.lock:
-            learning = self.goal.reader.learning
-            assert learning is not None
-            learning.attempt(lambda: deadline.passed)
-            try:
-                yield learning
-            finally:
-                learning.attempt()
+        return self.cached("control", chosen)
 
     @overload
-    def people(self, X: Frame, timeout: float | None) -> People: ...
+    def people(self, X: Frame, timeout: float | None, *, limit: LearningLimit | None = None) -> People: ...
     @overload
     def people(self, X: Frame, timeout: float | None, model: Model) -> People | None: ...
-    def people(self, X: Frame, timeout: float | None, model: Model | None = None) -> People | None:
+    def people(
+        self, X: Frame, timeout: float | None, model: Model | None = None, limit: LearningLimit | None = None
+    ) -> People | None:
         """The rows of a frame, and what the model decides about them as they are.
 
         `model` is the same model, wrapped again: it is asked about the control in the same call. None if it does not
-        answer about that as when the session was made.
+        answer about that as when the session was made. `limit` is what is left of a limit of learning, else a new one.
         """
         table, asked_before = Table.read(one_row(X), self.explainer.schema_, errors=self.errors), self.goal.rows_asked
         rows, unseen = table.values[table.readable], table.layout.unseen
-        with self.learning_until(Deadline(timeout, max(len(table), 1))) as learning:  # in nobody's own time
+        limit = limit or learning_limit(self.explainer, timeout, len(table))
+        with self.lock, self.goal.learning_within(limit):  # in nobody's own time
             _ = self.inspected
             if self.explainer.figures and self.explainer.has_rows_:
                 _ = self.reference
             if model is not None:
                 _ = self.control
-                learning.forget()
-        goal = self.goal.anew(unseen) if model is None else self._anew(unseen, model)
+        goal = self.goal.fresh_copy(unseen) if model is None else self._fresh_goal(unseen, model)
         deadline = Deadline(timeout, len(table))
         judged = goal.decide(rows) if model is None else goal.decide_again(rows)
         return None if judged is None else People(table, goal, Decided.of(table, judged), deadline, asked_before)
@@ -347,9 +308,15 @@ class Session:
         region = self.region(table, call.constraints)
         ledger = Ledger(len(table), explainer.budget, people.deadline)
         ledger.spent += before.asked
-        others = tuple(other.anew(table.layout.unseen) for other in call.others)
+        others = tuple(other.fresh_copy(table.layout.unseen) for other in call.others)
         problem = Problem(people.goal, region, ledger, int(call.n), explainer._seed, self.inspected, others)
         return problem, known_before(region, before.met, before.unreadable)
+
+
+def learning_limit(explainer: Explainer, timeout: float | None, people: int) -> LearningLimit:
+    """The limit of learning about a model: as long as the people have together."""
+    rows = explainer.table_.values
+    return LearningLimit(timeout, max(people, 1), len(rows) + 4 * len(probe_rows(rows)))
 
 
 _MOST_SESSIONS: Final = 4
@@ -385,8 +352,6 @@ class Sessions:
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Any, ...], tuple[Any, Session]] = OrderedDict()
-        # key and model of the request whose learning ran out of time, and what that has left
-        self._unfinished: tuple[Any, Any, Learning] = None, None, Learning()
         self.renew_locks()
         _alive.add(self)
 
@@ -410,9 +375,10 @@ class Sessions:
         people = None if session is None else session.people(X, call.timeout, request.wrapped)
         if session is None or people is None:
             rows = len(Table.read(one_row(X), request.explainer.schema_, errors=request.errors))
-            session = self._new(request, session, Deadline(call.timeout, max(rows, 1)))
+            limit = learning_limit(request.explainer, call.timeout, rows)
+            session = self._new(request, session, limit)
             # all that the new session has learned was asked in this call
-            people = session.people(X, call.timeout)._replace(asked_before=0)
+            people = session.people(X, call.timeout, limit=limit)._replace(asked_before=0)
         return session.answer(people, call)
 
     def _find(self, request: Request) -> Session | None:
@@ -425,7 +391,7 @@ class Sessions:
             self._known.move_to_end(request.key)
             return session
 
-    def _new(self, request: Request, old: Session | None, deadline: Deadline = Deadline()) -> Session:  # noqa: B008
+    def _new(self, request: Request, old: Session | None, limit: LearningLimit | None = None) -> Session:
         """A session instead of the old one, unless another thread has made one meanwhile.
 
         It is kept with its model, so that no other object has that identity.
@@ -433,24 +399,11 @@ class Sessions:
         with self._making:
             session = self._find(request)
             if session is None or session is old:
-                key, model, learning = self._unfinished
-                if key != request.key or model is not request.model:
-                    learning = Learning()
-                self._unfinished = None, None, Learning()
-                learning.attempt(lambda: deadline.passed)
-                try:
-                    goal = request.explainer._goal(
-                        request.wrapped,
-                        request.target,
-                        request.probability,
-                        tolerant=request.errors == "status",
-                        learning=learning,
-                    )
-                    session = Session(request.explainer, goal, request.errors)
-                except OutOfTime:
-                    self._unfinished = request.key, request.model, learning
-                    raise
-                learning.attempt()
+                explainer, tolerant = request.explainer, request.errors == "status"
+                goal = explainer._goal(
+                    request.wrapped, request.target, request.probability, tolerant=tolerant, limit=limit
+                )
+                session = Session(explainer, goal, request.errors, limit)
                 with self._lock:
                     self._known[request.key] = (request.model, session)
                     self._known.move_to_end(request.key)

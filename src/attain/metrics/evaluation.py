@@ -275,7 +275,7 @@ class Background:
             answers=result.answers,
             factuals=result.table.values,
             found=found,
-            goal=self.goal.anew(unseen),
+            goal=self.goal.fresh_copy(unseen),
             train=replace(self.train, layout=replace(self.train.layout, unseen=unseen)),
             met=self.met,
             reference=self.reference.searched(result.answers[found]),

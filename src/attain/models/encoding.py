@@ -15,14 +15,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from attain.core.errors import ModelError
 from attain.engine.score import States
-from attain.models.goal import Goal, probe_rows
+from attain.models.goal import StructureError, probe_rows
 from attain.models.reader import Reader, by_halves
 from attain.models.sklearn import transformed, unwrapped
 from attain.schema import Feature, Schema
@@ -40,26 +39,6 @@ _AT_ONCE: Final = 8_000_000
 """The most numbers that are passed to the preprocessing at once, or returned by it."""
 SEED: Final = 0
 """Fixed, so that whether a model is accepted depends on the model and the training rows alone."""
-
-T = TypeVar("T")
-
-
-class StructureError(ModelError):
-    """The model does not have the structure that was asked for; the message says what is in the way."""
-
-
-def once(goal: Goal, key: str, learn: Callable[[], T]) -> T:
-    """What `learn` returns, or the `StructureError` it raises, kept as long as the goal is."""
-    found = goal.reader.structure
-    if key not in found:
-        try:
-            found[key] = learn()
-        except StructureError as error:
-            found[key] = error
-    if isinstance(found[key], StructureError):
-        raise found[key]
-    result: T = found[key]
-    return result
 
 
 class Projection(NamedTuple):

@@ -47,7 +47,11 @@ def load_model(
 
 def known_classes(model: Model, layout: Layout, values: np.ndarray) -> tuple[Any, ...]:
     """The model's classes; those of a model that does not list them are read from its decisions on training rows."""
-    return model.adapter.classes or Reader(model, layout, probe_rows(values)).classes
+    if model.adapter.classes is not None:
+        return model.adapter.classes
+    reader = Reader(model, layout, probe_rows(values))
+    reader.settle()
+    return reader.classes
 
 
 def find_target(text: str, classes: Sequence[Any]) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,10 +19,12 @@ from attain.core.errors import ModelError, listed
 from attain.engine.score import LeastScore, Score, Sums
 from attain.models.adapter import AnswerKind, Answers, Label, decision, lead, winning_lead
 from attain.models.model import Model
-from attain.models.reader import Learning, Reader
+from attain.models.reader import LearningLimit, Reader
 
 if TYPE_CHECKING:
     from attain.tables import Layout
+
+T = TypeVar("T")
 
 Link: TypeAlias = Callable[[np.ndarray], np.ndarray]
 """From a model's sums to the score that a goal is judged by, (n, C) → (n,)."""
@@ -29,9 +32,18 @@ REPEATABLE = 1e-6
 """How far two answers about one row may differ, relative to their size: more than rounding, less than a decision."""
 
 
+def spread_positions(total: int, n: int) -> np.ndarray:
+    """At most `n` positions spread evenly over `total`."""
+    return np.linspace(0, total - 1, min(total, n)).astype(np.intp)
+
+
 def probe_rows(values: np.ndarray, n: int = 256) -> np.ndarray:
     """At most `n` rows spread evenly over the training rows, which may be sorted by label."""
-    return np.asarray(values[np.linspace(0, len(values) - 1, min(len(values), n)).astype(np.intp)])
+    return np.asarray(values[spread_positions(len(values), n)])
+
+
+class StructureError(ModelError):
+    """The model does not have the structure that was asked for; the message says what is in the way."""
 
 
 class Judgement(NamedTuple):
@@ -45,7 +57,7 @@ class Judgement(NamedTuple):
         Larger when the row is closer to the goal.
     asked
         How many questions about the row were asked: one for each model, or two where both its score and its decision
-        are needed. What was asked again after an error does not count here, but in `Reader.uncharged`.
+        are needed. What was asked again after an error does not count here, but in `Goal.rows_charged`.
     failures
         The rows that the model fails on, by position, each with a sentence that says how. They do not meet the goal.
     """
@@ -57,20 +69,11 @@ class Judgement(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Rows that show whether a model is still the one that was learned about, and what it said of them.
-
-    Attributes
-    ----------
-    rows, met, score
-        The rows (n, d), whether they meet the goal, and their scores, (n,) each.
-    seconds
-        How long the model took to say so.
-    """
+    """Rows (n, d) that show whether a model still answers as it did: whether they met the goal, and their scores."""
 
     rows: np.ndarray
     met: np.ndarray
     score: np.ndarray
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +152,8 @@ class Goal:
     tolerant
         Whether rows that the model fails on are judged: as not meeting the goal, with the lowest score of the probe.
         If not, they raise a `ModelError`. A model that fails on all of the probe raises one in any case.
-    learning
-        What earlier attempts to learn about the model have left.
+    limit
+        How long learning about the model may take.
     """
 
     compiled: CompiledScore | None = None
@@ -166,7 +169,7 @@ class Goal:
         margin: float = 1e-6,
         probe: np.ndarray,
         tolerant: bool = False,
-        learning: Learning | None = None,
+        limit: LearningLimit | None = None,
     ) -> None:
         if probability is not None:
             check_number("probability", probability, above=0, most=1)
@@ -175,18 +178,32 @@ class Goal:
             raise ModelError("probe has no rows; pass at least one, the model is tried out on them")
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
-        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant, learning=learning)
+        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant)
+        self._known: dict[str, Any] = {}
+        with self.learning_within(limit):
+            try:
+                self._learn(target)
+            except ModelError:
+                if not self.reader.drop_failing_probe():
+                    raise
+                self._learn(target)
+
+    @contextmanager
+    def learning_within(self, limit: LearningLimit | None) -> Iterator[None]:
+        """Raises `OutOfTime` before a call of the model that would go beyond the limit."""
+        self.reader.limit = limit
+        try:
+            yield
+        finally:
+            self.reader.limit = None
+
+    def _learn(self, target: Label) -> None:
+        """Learns from the probe which classes there are, and which kinds of answer decide."""
+        self.reader.settle()
         self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
-        self.reader.learn_from_probe(self._learn)
-
-    def _learn(self) -> None:
-        """Learns from the probe which kinds of answer decide."""
-        learning = self.reader.learning
-        assert learning is not None
         self._tried: dict[AnswerKind, np.ndarray] = {}
-        before = learning.seconds
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
         self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
@@ -196,16 +213,18 @@ class Goal:
         met, score = self._met_and_score(dict(zip(self._decide_kinds, self._try(*self._decide_kinds), strict=True)))
         self.lowest = float(score.min())
         """The score of rows that the model does not say anything about: the lowest of the probe."""
-        self.control = Control(self.reader.probe, met, score, (learning.seconds - before) / 2)
-        """The probe; for a model that gives labels only, somebody may put all training rows here."""
+        self.control = Control(self.reader.probe, met, score)
+        """The probe; a session of a model that gives labels only puts all training rows here."""
 
-    def anew(self, unseen: Mapping[str, tuple[Any, ...]] = MappingProxyType({}), model: Model | None = None) -> Goal:
-        """This goal with counts of its own, for rows with further levels, by column, that the schema does not have.
+    def fresh_copy(
+        self, unseen: Mapping[str, tuple[Any, ...]] = MappingProxyType({}), model: Model | None = None
+    ) -> Goal:
+        """This goal with counts of zero, for rows with further levels, by column, that the schema does not have.
 
         `model` is the same model, wrapped again: what has changed in it since is seen by `decide_again`.
         """
         goal = copy(self)
-        goal.reader = self.reader.anew(unseen, self.model if model is None else model)
+        goal.reader = self.reader.fresh_copy(unseen, self.model if model is None else model)
         return goal
 
     @property
@@ -252,6 +271,41 @@ class Goal:
         compiled score answered count too.
         """
         return self.reader.count.rows
+
+    @property
+    def rows_charged(self) -> int:
+        """Those of `rows_asked` that are charged to people: not gradients, nor what was asked again after an error."""
+        return self.reader.count.rows - self.reader.uncharged
+
+    @property
+    def rows_failed(self) -> int:
+        """How many rows the model failed on."""
+        return self.reader.failed
+
+    def count_compiled(self, rows: int) -> None:
+        """Counts rows that the engine asked of the compiled score."""
+        self.reader.count_rows(rows)
+
+    def uncharge(self, rows: int) -> None:
+        """Takes rows out of `rows_charged`, as those of a search that failed."""
+        self.reader.uncharged += rows
+
+    @property
+    def seconds_per_row(self) -> float:
+        """How long the model takes for a row, on average so far."""
+        return self.reader.seconds / max(self.reader.count.rows, 1)
+
+    def cached(self, name: str, learn: Callable[[], T]) -> T:
+        """What `learn` returns, or the `StructureError` it raises, kept as long as this goal and its copies are."""
+        if name not in self._known:
+            try:
+                self._known[name] = learn()
+            except StructureError as error:
+                self._known[name] = error
+        found: T = self._known[name]
+        if isinstance(found, StructureError):
+            raise found
+        return found
 
     @property
     def scale(self) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
-from hashlib import blake2b
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -32,112 +30,55 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SLOW: Final = 0.1
-"""Seconds. What a model answers after it has taken so long is kept while it is learned about."""
 _LEAST: Final = 1.0
-"""Seconds that a model may take in each attempt to learn about it, however short the time is."""
+"""Seconds that the calls of a model may take while it is learned about, however short the timeout is."""
 
 
 class OutOfTime(AttainError):
-    """The time was up while a model was being learned about."""
+    """Learning about a model took longer than the timeout."""
 
 
-def _never() -> bool:
-    return False
+@dataclass
+class LearningLimit:
+    """The seconds that the calls of a model may take while it is learned about.
 
-
-class Learning:
-    """The calls of a model while it is learned about.
-
-    Calls that failed are kept and, once an attempt has taken `_SLOW` seconds, all others. So an attempt that ran out of
-    time can be made again, and then goes on where the last one ended.
-
-    Attributes
+    Parameters
     ----------
-    late
-        Whether the time is up; looked at before each new call, once those of this attempt have taken `_LEAST` seconds.
-    seconds
-        How long the calls of this attempt took, those kept from earlier ones included.
+    timeout, people
+        `timeout` seconds for each of `people`; no limit where it is None.
+    rows
+        About how many rows are asked in all, from which errors estimate the timeout to pass.
     """
 
-    def __init__(self) -> None:
-        self.late: Callable[[], bool] = _never
-        self.seconds = self._new_seconds = 0.0
-        self._kept: dict[tuple[str, bytes], list[tuple[Any, float]]] = {}
-        self._used: Counter[tuple[str, bytes]] = Counter()
-        self._known: dict[tuple[str, bytes], dict[int, ModelError]] = {}
+    timeout: float | None
+    people: int
+    rows: int
+    seconds: float = 0.0
+    asked: int = 0
 
-    def attempt(self, late: Callable[[], bool] = _never) -> None:
-        """Starts the next attempt; without `late` one that never runs out of time, as after the last."""
-        self.late, self.seconds, self._new_seconds, self._used = late, 0.0, 0.0, Counter()
-
-    def forget(self) -> None:
-        """Forgets all that was kept."""
-        self._kept, self._known = {}, {}
-
-    def fails(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> dict[int, ModelError]:
-        """The rows that are known to fail by themselves, by position, each with its error."""
-        asked = _call_key(kinds[0], rows)
-        if asked not in self._known:  # the same in later attempts, so that they ask about the same parts
-            errors = {key: kept[-1][0] for key, kept in self._kept.items() if isinstance(kept[-1][0], ModelError)}
-            keys = ((i, _call_key(kind, row)) for i, row in enumerate(rows if errors else ()) for kind in kinds)
-            self._known[asked] = {i: errors[key] for i, key in keys if key in errors}
-        return self._known[asked]
-
-    def kept(self, kind: AnswerKind, rows: np.ndarray) -> Any:
-        """What the model returned or raised when it was asked about these rows in an earlier attempt; None if nothing.
-
-        Raises where a new call would be too late.
-        """
-        key = _call_key(kind, rows) if self._kept else None
-        kept = self._kept.get(key, []) if key else []
-        # each kept answer is given once, in order, but a failure every time
-        if key and kept and (self._used[key] < len(kept) or isinstance(kept[-1][0], ModelError)):
-            answer, seconds = kept[min(self._used[key], len(kept) - 1)]
-            self._used[key] += 1
-            self.seconds += seconds
-            return answer
-        if self._new_seconds > _LEAST and self.late():
-            raise OutOfTime(
-                "the time was up while the model was being learned about: it is slow, or fails, on training rows. "
-                "What it has answered is kept, so that another call goes on from there; or give a longer timeout"
-            )
-        return None
-
-    def keep(self, kind: AnswerKind, rows: np.ndarray, answer: Any, seconds: float) -> None:
-        """Takes the answer or the error of a new call."""
-        self._new_seconds += seconds
-        if self.seconds + seconds > _SLOW or isinstance(answer, ModelError):
-            key = _call_key(kind, rows)
-            self._kept.setdefault(key, []).append((answer, seconds))
-            self._used[key] += 1
-        self.seconds += seconds
-
-
-def _without_traceback(error: ModelError) -> ModelError:
-    """The error without what a traceback holds on to."""
-    plain = ModelError(str(error))
-    plain.__cause__ = None if error.__cause__ is None else error.__cause__.with_traceback(None)
-    return plain
-
-
-def _call_key(kind: AnswerKind, rows: np.ndarray) -> tuple[str, bytes]:
-    return kind, blake2b(rows.tobytes(), digest_size=16).digest()
+    def check(self) -> None:
+        """Raises `OutOfTime` where no further call may begin."""
+        if self.timeout is None or self.seconds <= max(self.timeout * self.people, _LEAST):
+            return
+        rows = max(self.rows, 2 * self.asked)
+        needed = math.ceil(self.seconds / self.asked * rows / self.people)
+        raise OutOfTime(
+            f"learning about the model takes longer than timeout={self.timeout:g} allows: its calls took "
+            f"{self.seconds:.3g} s for {self.asked:,} of about {rows:,} rows; pass timeout={needed} or more, or None"
+        )
 
 
 def by_halves(
-    ask: Callable[[np.ndarray], T], rows: np.ndarray, known: Mapping[int, ModelError] = MappingProxyType({})
+    ask: Callable[[np.ndarray], T], rows: np.ndarray
 ) -> tuple[list[tuple[np.ndarray, T]], dict[int, ModelError]]:
     """`ask(rows)`; where that raises a `ModelError`, of either half, down to single rows: at most 2n − 1 calls.
-
-    Rows that are `known` to fail are left out.
 
     Returns the parts that succeeded, each as the positions of its rows and what `ask` returned, in order; and by
     position the error of each row that fails by itself.
     """
     parts: list[tuple[np.ndarray, T]] = []
-    failures = dict(known)
-    waiting = [np.delete(np.arange(len(rows)), list(known))]
+    failures: dict[int, ModelError] = {}
+    waiting = [np.arange(len(rows))]
     while waiting:
         at = waiting.pop()
         if not len(at):
@@ -156,7 +97,7 @@ class Reader:
     """A model's answers to rows of the matrix: labels as positions in `classes`, probabilities and scores by class.
 
     What a model does not say about itself, its answer about the probe shows: how many classes it has, and for a
-    function whether it returns labels or probabilities.
+    function whether it returns labels or probabilities. `settle` asks.
 
     Parameters
     ----------
@@ -166,70 +107,47 @@ class Reader:
         Rows of the matrix, at least one.
     tolerant
         Whether `read_each` finds the rows that the model fails on. If not, it raises like `read`.
-    learning
-        What earlier attempts to learn about the model have left.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        layout: Layout,
-        probe: np.ndarray,
-        *,
-        tolerant: bool = False,
-        learning: Learning | None = None,
-    ) -> None:
+    kinds: tuple[AnswerKind, ...]
+    classes: tuple[Label, ...]
+
+    def __init__(self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False) -> None:
         self.model = model
         self.layout = layout
+        self.probe = probe
         self.tolerant = tolerant
-        self.learning: Learning | None = learning or Learning()
-        """None in the readers of single calls."""
+        self.limit: LearningLimit | None = None
         self.count = RowCounter()
+        self.seconds = 0.0
+        """How long the calls of the model took."""
         self.uncharged = 0
-        """How many of these are rows of gradients, controls and failed searches, or were asked again after an error."""
+        """How many of the rows are of gradients, controls and failed searches, or were asked again after an error."""
         self.failed = 0
         """How many rows `read_each` found that the model fails on."""
-        self.structure: dict[str, Any] = {}
-        """What was learned about the inside of the model, by `attain.models.encoding`."""
         self._adapter = model.adapter
+        self._closed = True
         self._wanted_names = self._wanted_columns()
         places = {column: j for j, column in enumerate(layout.columns)}
         self._wanted_places = None if self._wanted_names is None else [places[name] for name in self._wanted_names]
-        self.probe = probe
-        """The rows of the probe that the model takes."""
-        self.learn_from_probe(self._settle)
-        if len(self.classes) < 2 and self._closed:
-            raise ModelError(f"{self.title} has only the class {listed(self.classes)}; there is no decision to flip")
 
-    def anew(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Reader:
-        """This reader with counts of its own, for rows with further levels, by column, that the schema does not have.
+    def fresh_copy(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Reader:
+        """This reader with counts of zero, for rows with further levels, by column, that the schema does not have.
 
         `model` is the same model, perhaps wrapped again.
         """
         reader = copy(self)
-        reader.count, reader.uncharged, reader.failed = RowCounter(), 0, 0
-        reader.model, reader.learning = model, None
+        reader.count, reader.seconds, reader.uncharged, reader.failed = RowCounter(), 0.0, 0, 0
+        reader.model, reader.limit = model, None
         if model.adapter.settle is None:  # one that settles by its first answer has not been asked yet
             reader._adapter = model.adapter
         if unseen:
             reader.layout = replace(self.layout, unseen=unseen)
         return reader
 
-    def learn_from_probe(self, learn: Callable[[], None]) -> None:
-        """Calls `learn`; if that fails and the reader is tolerant, again without rows that the model fails on."""
-        try:
-            learn()
-        except ModelError:
-            taken = self._taken(self.probe) if self.tolerant else self.probe
-            if len(taken) in (0, len(self.probe)):
-                raise
-            self.probe = taken
-            learn()
-
-    def _settle(self) -> None:
-        """Learns what the model does not say about itself."""
-        self._closed = True
-        adapter = self._adapter
+    def settle(self) -> None:
+        """Learns the model's kinds of answers and its classes, from its answer about the probe where it must."""
+        adapter = self.model.adapter
         classes = adapter.classes
         if adapter.settle is not None or classes is None:
             first = self.read(self.probe, adapter.kinds, raw=True)
@@ -238,9 +156,17 @@ class Reader:
                 classes = adapter.classes
             if classes is None:
                 classes = self._shown_classes(adapter.kinds[0], first)
-        self._adapter = adapter
-        self.kinds = adapter.kinds
-        self.classes: tuple[Label, ...] = classes
+        self._adapter, self.kinds, self.classes = adapter, adapter.kinds, classes
+        if len(classes) < 2 and self._closed:
+            raise ModelError(f"{self.title} has only the class {listed(classes)}; there is no decision to flip")
+
+    def drop_failing_probe(self) -> bool:
+        """Takes the rows out of the probe that the model fails on; whether there were any, and not all."""
+        taken = self._taken(self.probe) if self.tolerant else self.probe
+        if len(taken) in (0, len(self.probe)):
+            return False
+        self.probe = taken
+        return True
 
     @property
     def title(self) -> str:
@@ -256,56 +182,54 @@ class Reader:
             order = np.argsort(np.concatenate((np.flatnonzero(~unseen), np.flatnonzero(unseen))))
             seen, others = self.read(rows[~unseen], kinds), self.read(rows[unseen], kinds)
             return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in kinds}
-        adapter, size, parts = self._adapter, self.model.batch_rows, []
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            batch = self.batch(part)
-            if adapter.prepare is not None:
-                with self._asking(kinds[0], part):
-                    batch = adapter.prepare(batch)
-            given: dict[AnswerKind, np.ndarray] = {}
-            for kind in kinds:
-                if kind in given:
-                    continue
-                answer = None if self.learning is None else self.learning.kept(kind, part)
-                if answer is None:
-                    started = time.perf_counter()
-                    try:
-                        self.count_rows(len(part))
-                        with self._asking(kind, part):
-                            answer = self._adapter.ask(kind, batch)
-                    except ModelError as error:
-                        if self.learning is None:
-                            raise
-                        answer = _without_traceback(error)
-                    if self.learning is not None:
-                        self.learning.keep(kind, part, answer, time.perf_counter() - started)
-                if isinstance(answer, ModelError):
-                    raise answer
-                given |= {each: as_array(values, len(part), self.title) for each, values in answer.items()}
-            parts.append(given)
-        answers = {kind: joined_answers([each[kind] for each in parts], self.title) for kind in parts[0]}
+        size = self.model.batch_rows
+        parts = [self._read_batch(rows[start : start + size], kinds) for start in range(0, len(rows), size)]
+        answers = {kind: joined_answers([part[kind] for part in parts], self.title) for kind in parts[0]}
         return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
+
+    def _read_batch(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> Answers:
+        """What the model returns for one batch of rows, by kind."""
+        adapter, batch = self._adapter, self.batch(rows)
+        answers: dict[AnswerKind, np.ndarray] = {}
+        for kind in kinds:
+            if kind in answers:  # it came with an earlier one
+                continue
+            with self._asking(kind, len(rows)):
+                if adapter.prepare is not None and not answers:
+                    batch = adapter.prepare(batch)
+                given = adapter.ask(kind, batch)
+            answers |= {each: as_array(values, len(rows), self.title) for each, values in given.items()}
+        return answers
 
     def _checked(self, kind: AnswerKind, answer: np.ndarray) -> np.ndarray:
         labels = self._adapter.model_labels if kind == "labels" else None
         return checked(kind, answer, self.classes if labels is None else labels, self.title, closed=self._closed)
 
     @contextmanager
-    def _asking(self, what: str, rows: np.ndarray) -> Iterator[None]:
-        """What the model raises becomes a `ModelError`, also where it calls `exit`."""
+    def _asking(self, what: str, rows: int) -> Iterator[None]:
+        """Counts and times one call; what the model raises becomes a `ModelError`, also where it calls `exit`."""
+        if self.limit is not None:
+            self.limit.check()
+        self.count_rows(rows)
+        started = time.perf_counter()
         try:
             yield
         except AttainError:
             raise
         except (Exception, SystemExit) as error:
-            number = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+            number = "1 row" if rows == 1 else f"{rows} rows"
             raise ModelError(
                 f"{self.title} raised {type(error).__name__} when asked for {what} of {number}: {error}"
             ) from error
+        finally:
+            seconds = time.perf_counter() - started
+            self.seconds += seconds
+            if self.limit is not None:
+                self.limit.seconds += seconds
+                self.limit.asked += rows
 
     def count_rows(self, rows: int) -> None:
-        """Counts one call about so many rows, of the model or of what stands in for it."""
+        """Counts one call about `rows` rows, of the model or of its compiled score."""
         if rows:
             self.count.add(rows)
             self.model.count(rows)
@@ -325,14 +249,8 @@ class Reader:
         except ModelError:
             if not self.tolerant:
                 raise
-        known: Mapping[int, ModelError] = {} if self.learning is None else self.learning.fails(rows, kinds)
-        try:
-            self.read(self.probe[:1], kinds)
-        except ModelError:
-            if self.learning is not None:
-                self.learning.forget()
-            raise
-        parts, failures = by_halves(lambda some: self.read(some, kinds), rows, known)
+        self.read(self.probe[:1], kinds)
+        parts, failures = by_halves(lambda some: self.read(some, kinds), rows)
         self.uncharged += self.count.rows - before - len(rows) * len(kinds)
         self.failed += len(failures)
         taken = np.concatenate([np.empty(0, dtype=np.intp), *(at for at, _ in parts)])
@@ -359,8 +277,7 @@ class Reader:
         self.uncharged += len(array)
         for start in range(0, len(array), size):
             some = array[start : start + size]
-            self.count_rows(len(some))
-            with self._asking("the gradient", some):
+            with self._asking("the gradient", len(some)):
                 lead, gradient = (np.asarray(part, dtype=np.float64) for part in ask(some, k))
             check_gradient(self.title, some, lead, gradient)
             parts.append((lead, gradient))

@@ -24,8 +24,8 @@ from scipy.special import expit, logit
 from attain.core.errors import ModelError
 from attain.engine.score import LinearSums, Sums, SumScore
 from attain.models.adapter import plain_classes
-from attain.models.encoding import SEED, Encoding, Preprocessing, Projection, StructureError, dense, once, states_of
-from attain.models.goal import CompiledScore, Goal, Link, probe_rows
+from attain.models.encoding import SEED, Encoding, Preprocessing, Projection, dense, states_of
+from attain.models.goal import CompiledScore, Goal, Link, StructureError, probe_rows
 from attain.models.trees import Ensemble, read_ensemble, unverified_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import ordinary
@@ -104,7 +104,7 @@ def linear_score(goal: Goal, values: np.ndarray) -> LinearScore:
     The score is the model's `decision_function`, with the sign that makes larger closer to the target. It is compared
     with the model's own on training rows and beyond their range, so it is exact, or refused by a `StructureError`.
     """
-    return once(goal, "linear", lambda: _verified(goal, values))
+    return goal.cached("linear", lambda: _verified(goal, values))
 
 
 def decision_scores(goal: Goal, rows: np.ndarray) -> np.ndarray:
@@ -121,7 +121,7 @@ def leads_of(goal: Goal, values: np.ndarray) -> Encoding:
         projection = leading(goal, preprocessing.estimator)
         return Encoding.learn(preprocessing.inputs, goal.layout.schema, values, projection)
 
-    return once(goal, "leads", learn)
+    return goal.cached("leads", learn)
 
 
 def leading(goal: Goal, estimator: Any) -> Projection:
@@ -234,7 +234,7 @@ def smooth_score(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
 
     `rows` are training rows, from which the preprocessing is learned.
     """
-    return once(goal, "smooth", lambda: _smooth(goal, schema, rows))
+    return goal.cached("smooth", lambda: _smooth(goal, schema, rows))
 
 
 def _smooth(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
@@ -355,7 +355,7 @@ def additive_score(goal: Goal, values: np.ndarray) -> AdditiveScore:
         except StructureError:
             return TreeScore(goal, values)
 
-    return once(goal, "additive", read)
+    return goal.cached("additive", read)
 
 
 class TreeScore:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attain.models.adapter import library_name
-from attain.models.encoding import StructureError
+from attain.models.goal import StructureError
 
 
 class Nodes(NamedTuple):

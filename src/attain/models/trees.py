@@ -18,8 +18,8 @@ from attain.core.arrays import rank_among
 from attain.engine.score import States
 from attain.engine.trees import TreeSums
 from attain.models.adapter import AnswerKind
-from attain.models.encoding import Encoding, Preprocessing, StructureError, Transform, base_row, once, states_of
-from attain.models.goal import Goal, probe_rows
+from attain.models.encoding import Encoding, Preprocessing, Transform, base_row, states_of
+from attain.models.goal import Goal, StructureError, probe_rows
 from attain.models.reader import Reader, by_halves
 from attain.models.tree_readers import Trees, read_trees
 from attain.schema import Schema
@@ -153,12 +153,12 @@ def read_ensemble(goal: Goal, rows: np.ndarray) -> Ensemble:
         _verify(ensemble, goal, rows)
         return ensemble
 
-    return once(goal, "verified trees", verified)
+    return goal.cached("verified trees", verified)
 
 
 def unverified_ensemble(goal: Goal, rows: np.ndarray) -> Ensemble:
     """As `read_ensemble`, without comparing the trees with the model, which is not asked anything."""
-    return once(goal, "trees", lambda: Ensemble(goal, rows))
+    return goal.cached("trees", lambda: Ensemble(goal, rows))
 
 
 def _verify(ensemble: Ensemble, goal: Goal, rows: np.ndarray) -> None:

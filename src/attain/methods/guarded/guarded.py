@@ -26,7 +26,7 @@ from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call, Session
 from attain.models import Goal
-from attain.models.encoding import StructureError
+from attain.models.goal import StructureError
 from attain.models.scores import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
 from attain.population.typical import Setting

@@ -384,7 +384,7 @@ class GuardedSearch:
             search.begin(i, int(left[i]), given_rows[i])
             search.run()
             problem.ledger.charge(np.array([i]), np.array([search.asked]))
-            problem.goal.reader.count_rows(search.asked)
+            problem.goal.count_compiled(search.asked)
             found.append((i, search.answers()))
         return found
 

@@ -20,7 +20,8 @@ from attain.methods.search.moves import Moves, Scale
 from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.methods.search.programs import factual_scores
 from attain.methods.session import Session
-from attain.models.encoding import Encoding, StructureError
+from attain.models.encoding import Encoding
+from attain.models.goal import StructureError
 from attain.models.scores import LinearScore, linear_score
 from attain.population.space import MeasuringSpace
 from attain.results.status import Status

@@ -159,7 +159,7 @@ class Problem:
     @property
     def rows_searched(self) -> int:
         """How many rows the models were asked about so far, without those for gradients or again after an error."""
-        return sum(goal.rows_asked - goal.reader.uncharged for goal in (self.goal, *self.others))
+        return sum(goal.rows_charged for goal in (self.goal, *self.others))
 
     def subset(self, owners: np.ndarray) -> Self:
         """The problem of some rows; what is charged to it is charged here too."""
