@@ -155,7 +155,7 @@ class _Selection:
 
     def _known(self, sides: Iterable[Side]) -> np.ndarray:
         """Which states exclude each other because of tables, equalities, orders and ranges, (states, states)."""
-        least, most = np.array([ends for j in range(len(self.columns)) for ends in self._ends(j)]).T
+        least, most = np.array([ends for j in range(len(self.columns)) for ends in self._ends(j)]).reshape(-1, 2).T
         known = np.zeros((len(least), len(least)), dtype=bool)
         for side in sides:
             b = self.states[side.b]
