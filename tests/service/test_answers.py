@@ -217,7 +217,7 @@ def test_an_option_may_only_wait() -> None:
     (option,) = answer["options"]
     (change,) = option["changes"]
     assert option["waits"]
-    assert change["clock"]
+    assert change["follows"] == "time"
     assert (option["months"], change["suggested"], change["gain"]) == (14, 24, None)
 
 

@@ -1,14 +1,19 @@
-"""What the service answers: models that take what they need from the library's results, and document the API."""
+"""What the service answers, for the documentation of its API: dataclasses of the library, and what the service adds.
+
+Answers are sent as dictionaries with these entries. Numbers that are not known are null.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from typing_extensions import TypedDict
 
+from attain.methods.records import Assessed, Compared
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import contributions
 from attain.results.options import Change, Option
@@ -16,84 +21,105 @@ from attain.service.people import as_record
 from attain.service.questions import Cell
 from attain.service.wording import translations
 
-Number: TypeAlias = Annotated[float | None, BeforeValidator(lambda value: None if value != value else value)]
-"""NaN is null."""
-Translated: TypeAlias = Annotated[dict[str, str], Field(description="In other languages, where there are texts.")]
+Translated: TypeAlias = dict[str, str]
+"""The same text in other languages, where there is one."""
 Record: TypeAlias = dict[str, Cell]
+Number: TypeAlias = float | None
 
 
-class Answer(BaseModel):
-    """Takes its fields from attributes or a dictionary, and leaves the others."""
+class ErrorBody(TypedDict):
+    """What is wrong and what to do, as a sentence, and which part of the question is wrong."""
 
-    model_config = ConfigDict(from_attributes=True)
-
-
-class Problem(Answer):
-    message: str = Field(description="What is wrong and what to do, as a sentence.")
+    message: str
     messages: Translated
-    field: str | None = Field(description="The part of the question that is wrong.")
+    field: str | None
 
 
-class ErrorAnswer(Answer):
+class ErrorAnswer(TypedDict):
     """Why a question is not answered."""
 
-    error: Problem
+    error: ErrorBody
 
 
-class Health(Answer):
-    status: str
-    version: str
+class Level(TypedDict):
+    """A level, special code or class, and what the operator or the schema calls it."""
 
-
-class LevelOf(Answer):
     value: Cell
-    label: str | None = Field(description="What the operator or the schema calls it.")
+    label: str | None
     labels: Translated
 
 
-class FeatureOf(Answer):
+class FeatureAnswer(TypedDict):
+    """A feature, for forms and sliders.
+
+    Attributes
+    ----------
+    kind
+        real, positive, count, interval, ordinal or categorical.
+    levels
+        In their order, for ordinal and categorical features.
+    low, high
+        The smallest and the largest possible value, or else those of the training rows.
+    bounds, observed
+        The smallest and largest possible value, where null is open, and those of the training rows.
+    direction
+        any, increase or decrease.
+    special
+        Codes that stand for a state rather than a number.
+    missing, computed
+        Whether some training rows have no value, and whether it is computed from other features.
+    quantiles
+        The 0th to the 100th percentile of the training rows.
+    default
+        The median, or the most frequent level.
+    """
+
     name: str
     label: str
     labels: Translated
     unit: str | None
     units: Translated
-    kind: str = Field(description="real, positive, count, interval, ordinal or categorical.")
-    levels: list[LevelOf] | None = Field(description="In their order, for ordinal and categorical features.")
-    low: Number = Field(description="The smallest possible value, or else the smallest of the training rows.")
+    kind: str
+    levels: list[Level] | None
+    low: Number
     high: Number
-    bounds: tuple[Number, Number] = Field(description="The smallest and largest possible value; null is open.")
-    observed: tuple[Number, Number] | None = Field(description="The smallest and largest value of the training rows.")
+    bounds: tuple[Number, Number]
+    observed: tuple[Number, Number] | None
     step: float | None
     immutable: bool
-    direction: str = Field(description="any, increase or decrease.")
-    special: list[LevelOf] = Field(description="Codes that stand for a state rather than a number.")
-    missing: bool = Field(description="Whether some training rows have no value.")
-    computed: bool = Field(description="Whether it is computed from other features.")
+    direction: str
+    special: list[Level]
+    missing: bool
+    computed: bool
     help: str | None
     helps: Translated
-    quantiles: list[float] | None = Field(description="The 0th to the 100th percentile of the training rows.")
-    default: Cell = Field(description="The median, or the most frequent level.")
+    quantiles: list[float] | None
+    default: Cell
 
 
-class RuleOf(Answer):
-    text: str = Field(description="In the language of rules.")
-    sentence: str = Field(description="For reading.")
+class RuleAnswer(TypedDict):
+    """A rule or law in the language of rules, and for reading."""
+
+    text: str
+    sentence: str
     sentences: Translated
 
 
-class Sentence(Answer):
+class Note(TypedDict):
     text: str
     texts: Translated
 
 
-class SchemaAnswer(Answer):
+class SchemaAnswer(TypedDict):
+    """What there is to ask about; `timed` says whether options have a time that they take."""
+
     title: str
     version: str
-    features: list[FeatureOf]
-    timed: bool = Field(description="Whether options have a time that they take.")
-    rules: list[RuleOf]
-    laws: list[RuleOf]
-    classes: list[LevelOf]
+    features: list[FeatureAnswer]
+    timed: bool
+    rules: list[RuleAnswer]
+    laws: list[RuleAnswer]
+    classes: list[Level]
     target: Cell
     method: str
     methods: list[str]
@@ -104,93 +130,83 @@ class SchemaAnswer(Answer):
     limits: dict[str, float]
 
 
-class PersonAnswer(Answer):
+@dataclass(frozen=True, kw_only=True)
+class PersonAnswer(Assessed):
+    """Somebody of the people, with what is known about them but for the verdict."""
+
     id: str
-    decision: Cell
-    accepted: bool
-    score: Number
-    unreadable: str | None
     record: Record
 
 
-class PeopleAnswer(Answer):
-    total: int = Field(description="How many there are before offset and limit.")
+class PeopleAnswer(TypedDict):
+    """Some of the people; `total` says how many there are before offset and limit."""
+
+    total: int
     people: list[PersonAnswer]
 
 
-class Known(Answer):
-    """What is known about a record."""
-
-    decision: Cell
-    score: Number = Field(description="Larger when the record is closer to the desired decision; ≥ 0 has it.")
-    probability: Number = Field(description="Of the desired class, where the model gives one.")
-    verdict: str | None = Field(description="What the record is like beside people with the desired decision.")
-    broken: list[RuleOf]
-    percentiles: dict[str, Number]
-
-
-class Prediction(Known):
-    accepted: bool
-    unreadable: str | None
+@dataclass(frozen=True, kw_only=True)
+class Prediction(Assessed):
+    __doc__ = Assessed.__doc__
+    broken: list[RuleAnswer]  # type: ignore[assignment]
     unreadables: Translated
 
 
-class PredictAnswer(Answer):
+class PredictAnswer(TypedDict):
     answers: list[Prediction]
 
 
-class ChangeOf(Answer):
-    feature: str
+@dataclass(frozen=True, kw_only=True)
+class EvaluateAnswer(Compared, Prediction):
+    """An edited record with what is computed from other features, what is known about it, and how it differs."""
+
+    record: Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeAnswer(Change):
+    __doc__ = Change.__doc__
+    feature: str  # type: ignore[assignment]
     label: str
     unit: str | None
-    current: Cell
-    suggested: Cell
-    current_percentile: Number
-    suggested_percentile: Number
-    shift: Number = Field(description="In percentile points.")
-    low: Cell = Field(
-        description="With details: the smallest of the checked values that still hold, all others as suggested."
-    )
-    high: Cell
-    low_percentile: Number
-    high_percentile: Number
-    levels: list[str] | None = Field(description="With details: other levels that do as well.")
-    gain: Number = Field(description="With details: how much of the score gained is due to this change.")
-    needed_for_decision: bool | None
-    needed_to_stay_typical: bool | None
-    needed_by_law: bool | None
-    follows: bool = Field(description="Whether it follows from other changes, so that nobody carries it out.")
-    clock: bool = Field(description="Whether it advances with time.")
+    reviewed: bool = field()
 
 
-class OptionOf(Answer):
+@dataclass(frozen=True, kw_only=True)
+class OptionAnswer(Option):
+    __doc__ = Option.__doc__
+    changes: list[ChangeAnswer]  # type: ignore[assignment]
+    sentence: str = field()
     record: Record
-    changes: list[ChangeOf]
-    purpose: str = Field(description="smallest, typical or empty: what the option is for beside another one.")
-    verdict: str | None
-    contradiction: str = Field(description="What contradicts itself in the record, or empty.")
     contradictions: Translated
-    unreviewed: tuple[str, ...] = Field(description="The changed features that nobody has reviewed.")
-    total_shift: Number
-    max_shift: Number
-    months: float
-    waits: bool
-    score: Number
-    sentence: str
 
 
-class ContributionOf(Answer):
+class Contribution(TypedDict):
+    """What an input contributes to the score; negative where it speaks against the desired decision."""
+
     feature: str
     label: str
     value: Cell
-    contribution: float = Field(description="Negative where it speaks against the desired decision.")
+    contribution: float
     error: Number
     rank: int
     free: bool
 
 
-class ExplainAnswer(Answer):
-    seconds: float = Field(description="How long the search took.")
+class ExplainAnswer(TypedDict):
+    """How the search ended, and the options.
+
+    Attributes
+    ----------
+    seconds
+        How long the search took.
+    scale
+        The scale of the contributions.
+    result
+        With `full`: the text that `Counterfactuals.to_json` gives.
+    """
+
+    seconds: float
     decision: Cell
     status: str
     reason: str
@@ -198,67 +214,67 @@ class ExplainAnswer(Answer):
     method: str
     target: Cell
     score: Number
-    options: list[OptionOf]
-    contributions: list[ContributionOf] | None
-    scale: str | None = Field(description="The scale of the contributions.")
-    notes: list[Sentence]
-    result: str | None = Field(description="With full: the text that `Counterfactuals.to_json` gives.")
+    options: list[OptionAnswer]
+    contributions: list[Contribution] | None
+    scale: str | None
+    notes: list[Note]
+    result: str | None
 
 
-class EvaluateAnswer(Known):
-    record: Record = Field(description="The edited record, with what is computed from other features.")
-    flips: bool
-    changed: list[str]
-    total_shift: Number
-    max_shift: Number
-    months: float
-    allowed: bool = Field(description="Whether every rule, law and limit on what may change is kept.")
-    violated: list[str] = Field(description="Which kinds of limits are not kept, such as immutable.")
+class MethodAnswer(TypedDict):
+    """The answer of a method, or why it has none."""
 
-
-class MethodAnswer(Answer):
     method: str
-    error: str | None = Field(description="Why the method has no answer.")
+    error: str | None
     errors: Translated
     answer: ExplainAnswer | None
 
 
-class CompareAnswer(Answer):
+class CompareAnswer(TypedDict):
     methods: list[MethodAnswer]
 
 
-class ChoiceOf(Answer):
+class ChoiceAnswer(TypedDict):
+    """A choice, and the columns of the question that it may be about.
+
+    It `asks` for months, which are sent, too, or for parts: the columns are asked about one by one.
+    """
+
     key: str
-    columns: tuple[str, ...] = Field(description="The columns of the question that it may be about.")
+    columns: list[str]
     text: str
     texts: Translated
-    asks: str | None = Field(description="months: send them, too; parts: the columns are asked about each.")
+    asks: Literal["months", "parts"] | None
 
 
-class QuestionOf(Answer):
+class QuestionAnswer(TypedDict):
     id: str
-    columns: tuple[str, ...]
+    columns: list[str]
     topic: str
     evidence: str
-    choices: tuple[ChoiceOf, ...]
+    choices: list[ChoiceAnswer]
 
 
-class AskedOf(Answer):
-    question: QuestionOf
-    answers: int = Field(description="How many of the present answers change one of its columns.")
+class AskedAnswer(TypedDict):
+    """A question, and how many of the present answers change one of its columns."""
+
+    question: QuestionAnswer
+    answers: int
     example: str
 
 
-class DecisionOf(Answer):
-    columns: tuple[str, ...]
+class Decision(TypedDict):
+    """A decision on columns; `reviewed` says who decided and when, as the schema has it."""
+
+    columns: list[str]
     text: str
     by: str
-    reviewed: str = Field(description="Who decided on the columns and when, as the schema has it.")
+    reviewed: str
     found: int
     unreviewed: float
 
 
-class LeverOf(Answer):
+class Lever(TypedDict):
     """A feature that answers change."""
 
     feature: str
@@ -269,59 +285,59 @@ class LeverOf(Answer):
     example: str
 
 
-class OutlookAnswer(Answer):
-    people: int
-    found: int = Field(description="How many of them have an answer.")
-    total_shift: Number = Field(description="How far it moves them, on average, in percentile points.")
-    lost: int = Field(description="How many have an answer now, and would have none.")
-    others: int = Field(description="How many would be told something else.")
-    example: str | None = Field(description="What one of these would be told.")
+class Figures(TypedDict):
+    """How many people have an answer, and how far it moves them on average, in percentile points."""
 
-
-class ReviewAnswer(Answer):
     people: int
     found: int
     total_shift: Number
-    unreviewed: float = Field(description="The share of answers that change a feature nobody has reviewed.")
+
+
+class OutlookAnswer(Figures):
+    """How many would lose their answer, how many would get another one, and an example of these."""
+
+    lost: int
+    others: int
+    example: str | None
+
+
+class ReviewAnswer(Figures):
+    """The questions in the order to ask, the decisions, and what must be done to the table.
+
+    `unreviewed` is the share of answers that change a feature nobody has reviewed.
+    """
+
+    unreviewed: float
     done: bool
-    questions: list[AskedOf] = Field(description="In the order to ask.")
-    decisions: list[DecisionOf]
-    levers: list[LeverOf]
-    to_do: tuple[str, ...] = Field(description="What must be done to the table, in sentences.")
+    questions: list[AskedAnswer]
+    decisions: list[Decision]
+    levers: list[Lever]
+    to_do: list[str]
 
 
-def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: bool) -> ExplainAnswer:
+def as_answer(result: Counterfactuals, decision: Any, seconds: float, *, full: bool) -> dict[str, Any]:
     """The first person of a result: how the search ended, and the options."""
     found = result.attributions
-    return ExplainAnswer(
-        seconds=round(seconds, 3),
-        decision=decision,
-        status=result.statuses[0].name,
-        reason=result.reason(0),
-        reasons=translations(result.reason(0)),
-        method=result.method,
-        target=result.target,
-        score=result.person_figures["score_before"][0],
-        options=[_option(result, option) for option in result.options_of(0)],
-        contributions=None if found is None else [ContributionOf(**entry) for entry in contributions(result)],
-        scale=None if found is None else found.scale,
-        notes=[Sentence(text=note, texts=translations(note)) for note in result.notes],
-        result=result.to_json() if full else None,
-    )
-
-
-def _option(result: Counterfactuals, option: Option) -> OptionOf:
-    own = {
-        "record": as_record(result.table, result.rows[option.place]),
-        "changes": [_change(change) for change in option.changes],
-        "contradictions": translations(option.contradiction),
+    return {
+        "seconds": round(seconds, 3),
+        "decision": decision,
+        "status": result.statuses[0].name,
+        "reason": result.reason(0),
+        "reasons": translations(result.reason(0)),
+        "method": result.method,
+        "target": result.target,
+        "score": result.person_figures["score_before"][0],
+        "options": [_option(result, option) for option in result.options_of(0)],
+        "contributions": None if found is None else list(contributions(result)),
+        "scale": None if found is None else found.scale,
+        "notes": [{"text": note, "texts": translations(note)} for note in result.notes],
+        "result": result.to_json() if full else None,
     }
-    return OptionOf(**option.as_json() | own)
 
 
-def _change(change: Change) -> ChangeOf:
-    follows = {"clock": change.follows == "time", "follows": change.follows == "law"}
-    return ChangeOf(**change.as_json() | follows)
+def _option(result: Counterfactuals, option: Option) -> dict[str, Any]:
+    record = as_record(result.table, result.rows[option.place])
+    return option.as_json() | {"record": record, "contradictions": translations(option.contradiction)}
 
 
 def written_file(write: Callable[[str], None], name: str) -> bytes:

@@ -183,7 +183,7 @@ def routes(service: Service, quick: Pool, slow: Pool) -> APIRouter:
 def _add_quick(router: APIRouter, service: Service, quick: Pool) -> None:
     cache = Cache(quick, service.limits.cache // 2)
 
-    @router.get("/health", response_model=answers.Health)
+    @router.get("/health", response_model=dict[str, str])
     async def health() -> Response:
         """Whether the service runs; needs no token."""
         return _json({"status": "ok", "version": version("attain")})
@@ -191,7 +191,7 @@ def _add_quick(router: APIRouter, service: Service, quick: Pool) -> None:
     @router.get("/schema", response_model=answers.SchemaAnswer)
     async def schema() -> Response:
         """What there is to ask about: features, rules, classes, methods, limits."""
-        return _json(await quick.run(service.schema), answers.SchemaAnswer)
+        return _json(await quick.run(service.schema))
 
     @router.get("/people", response_model=answers.PeopleAnswer)
     async def people(
@@ -202,22 +202,22 @@ def _add_quick(router: APIRouter, service: Service, quick: Pool) -> None:
     ) -> Response:
         """Some of the people who can be picked, with what the model decides."""
         found = await quick.run(lambda: service.people.page(search, decision, offset, limit))
-        return _json(found, answers.PeopleAnswer)
+        return _json(found)
 
     @router.get("/people/{person}", response_model=answers.PersonAnswer)
     async def person(person: Annotated[str, InPath(max_length=1_000)]) -> Response:
         """One of the people."""
-        return _json(await quick.run(lambda: service.people.entry(person)), answers.PersonAnswer)
+        return _json(await quick.run(lambda: service.people.entry(person)))
 
     @router.post("/predict", response_model=answers.PredictAnswer)
     async def predict(question: questions.Predict) -> Response:
         """What the model decides about records, and what else is known about them."""
-        return _sent(await _answer(cache, service.predict, question, answers.PredictAnswer))
+        return _sent(await _answer(cache, service.predict, question))
 
     @router.post("/evaluate", response_model=answers.EvaluateAnswer)
     async def evaluate(question: questions.Evaluate) -> Response:
         """An edited record beside the original one."""
-        return _sent(await _answer(cache, service.evaluate, question, answers.EvaluateAnswer))
+        return _sent(await _answer(cache, service.evaluate, question))
 
 
 def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
@@ -262,17 +262,17 @@ def _add_review(router: APIRouter, desk: Desk, slow: Pool) -> None:
     @router.get("/review", response_model=answers.ReviewAnswer)
     async def review() -> Response:
         """What the answers rest on, and what somebody has to decide about it."""
-        return _json(await slow.run(desk.look), answers.ReviewAnswer)
+        return _json(await slow.run(desk.look))
 
     @router.post("/review/outlook", response_model=answers.OutlookAnswer)
     async def outlook(question: questions.Outlook) -> Response:
         """What a choice would do to the answers; nothing is decided."""
-        return _json(await slow.run(partial(desk.outlook, question)), answers.OutlookAnswer)
+        return _json(await slow.run(partial(desk.outlook, question)))
 
     @router.post("/review/decide", response_model=answers.ReviewAnswer)
     async def decide(question: questions.Decide) -> Response:
         """Takes a decision; the answers are found again."""
-        return _json(await slow.run(partial(desk.decide, question)), answers.ReviewAnswer)
+        return _json(await slow.run(partial(desk.decide, question)))
 
     @router.get("/review/schema", responses=_file("application/toml", "The schema with all decisions."))
     async def schema() -> Response:
@@ -280,25 +280,19 @@ def _add_review(router: APIRouter, desk: Desk, slow: Pool) -> None:
         return _download((await slow.run(desk.schema)).encode(), "schema.toml", "application/toml")
 
 
-async def _answer(
-    cache: Cache, answer: Callable[[Any], Any], question: BaseModel, model: type[BaseModel] | None = None
-) -> bytes:
+async def _answer(cache: Cache, answer: Callable[[Any], Any], question: BaseModel) -> bytes:
     """What the service answers, from the cache where the same was asked before."""
 
     def work() -> bytes:
         found = answer(question)
-        return found if isinstance(found, bytes) else _json_of(found, model)
+        return found if isinstance(found, bytes) else json_bytes(found)
 
     key = json.dumps([answer.__name__, question.model_dump(mode="json")], sort_keys=True)  # however it was written
     return await cache.answer(key, work)
 
 
-def _json_of(answer: Any, model: type[BaseModel] | None) -> bytes:
-    return json_bytes(answer if model is None else model.model_validate(answer))
-
-
-def _json(answer: Any, model: type[BaseModel] | None = None) -> Response:
-    return _sent(_json_of(answer, model))
+def _json(answer: Any) -> Response:
+    return _sent(json_bytes(answer))
 
 
 def _sent(body: bytes) -> Response:

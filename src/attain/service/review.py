@@ -81,8 +81,9 @@ def _question(question: Question) -> dict[str, Any]:
     choices = []
     for choice in question.choices:
         columns = [part.columns[0] for part in parts if choice.asks == "parts" or choice.key in part.keys]
-        choices.append(vars(choice) | {"texts": translations(choice.text), "columns": columns})
-    return vars(question) | {"id": question.id, "choices": choices}
+        said = {"text": choice.text, "texts": translations(choice.text)}
+        choices.append({"key": choice.key, "columns": columns, "asks": choice.asks, **said})
+    return {name: getattr(question, name) for name in ("id", "columns", "topic", "evidence")} | {"choices": choices}
 
 
 def _best(result: Counterfactuals) -> dict[int, Option]:

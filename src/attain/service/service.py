@@ -24,7 +24,7 @@ from attain.methods.records import assess, compare, complete
 from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
-from attain.service.answers import ExplainAnswer, as_answer, written_file
+from attain.service.answers import as_answer, written_file
 from attain.service.people import People, as_record, frame_of, table_of
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Predict, Subject, Write
 from attain.service.review import Desk
@@ -106,7 +106,7 @@ class Service:
             ]
         }
 
-    def explain(self, question: Explain) -> ExplainAnswer:
+    def explain(self, question: Explain) -> dict[str, Any]:
         """What would change the decision."""
         started = time.perf_counter()
         result = self.result(question)

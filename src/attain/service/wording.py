@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -124,7 +123,6 @@ def _named(value: Any, label: str | None, names: Mapping[str, Mapping[str, str]]
 
 def json_bytes(value: Any) -> bytes:
     """Compact JSON, in ASCII, so that any text can be sent."""
-    value = value.model_dump() if isinstance(value, BaseModel) else value
     return json.dumps(plain_json(value), separators=(",", ":")).encode("ascii")
 
 

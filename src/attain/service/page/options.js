@@ -123,7 +123,9 @@ function buys(option, options) {
   return option.verdict === other.verdict ? t("buysLikeness", whole(more)) : t("buysVerdict", whole(more), t(`verdict_${option.verdict}`), t(`verdict_${other.verdict}`));
 }
 
-const chosen = (changes) => changes.filter((change) => !change.follows && !change.clock);
+/** Whether nobody carries a change out: a law or time brings it. */
+const passive = ({ follows }) => follows === "law" || follows === "time";
+const chosen = (changes) => changes.filter((change) => !passive(change));
 const heading = (changes) => list((chosen(changes).length ? chosen(changes) : changes).map((change) => title(change.about)));
 
 /** One changed feature: its name, both values, its line of percentiles, and the other values that would do. */
@@ -137,7 +139,7 @@ function line(state, option, i, compact) {
     const change = option.changes[i];
     replace(matters, importance(option, change));
     replace(drawn, picture(change, feature));
-    replace(also, option.detailed === undefined ? h("span.hint", {}, "…") : option.detailed && !change.follows && !change.clock ? holds(change, feature) : null);
+    replace(also, option.detailed === undefined ? h("span.hint", {}, "…") : option.detailed && !passive(change) ? holds(change, feature) : null);
   }
   fill();
   state.fills.push(fill);
@@ -145,7 +147,7 @@ function line(state, option, i, compact) {
   return h(
     "div.change",
     {},
-    h("div.name", {}, h("span.label", {}, data(name)), change.follows ? h("span.hint", {}, t("follows")) : null, change.clock ? h("span.hint", {}, t("passes")) : null, matters),
+    h("div.name", {}, h("span.label", {}, data(name)), change.follows === "law" ? h("span.hint", {}, t("follows")) : null, change.follows === "time" ? h("span.hint", {}, t("passes")) : null, matters),
     h(
       "div.values",
       {},
@@ -155,7 +157,7 @@ function line(state, option, i, compact) {
     ),
     drawn,
     also,
-    compact || change.clock || change.follows ? null : h("button.cannot", { type: "button", onclick: () => state.lock(change.feature, true), title: t("cannotMore", name), "aria-label": t("cannotMore", name) }, icon("lock"), h("span", {}, t("cannot"))),
+    compact || passive(change) ? null : h("button.cannot", { type: "button", onclick: () => state.lock(change.feature, true), title: t("cannotMore", name), "aria-label": t("cannotMore", name) }, icon("lock"), h("span", {}, t("cannot"))),
   );
 }
 
@@ -168,7 +170,7 @@ function importance(option, change) {
   return [
     share === null ? null : h("span.importance", { title: t("importance", share) }, h("span.track", { "aria-hidden": "true" }, bar), h("span.hint", {}, t("importanceShort", share))),
     change.needed_for_decision === false && change.needed_to_stay_typical ? h("span.hint", {}, t("staysTypical")) : null,
-    change.needed_by_law && !change.follows ? h("span.hint", {}, t("byLaw")) : null,
+    change.needed_by_law && change.follows !== "law" ? h("span.hint", {}, t("byLaw")) : null,
   ];
 }
 
