@@ -87,11 +87,11 @@ def parts(
     table = Table.read(TRAIN, SCHEMA)
     values = table.values
     goal = Goal(Model.of(MODELS[model]), table.layout, target="yes", probe=values[:64])
-    met, score, _, _ = goal.judge(values)
+    met, score, _, _ = goal.score_rows(values)
     goal.compiled = compile_score(goal, values, lambda: (met, score))
     reference = Reference.build(SCHEMA, values, met=met, space=MeasuringSpace.fit(SCHEMA, values))
     others = Table.read(frame(200, 5), SCHEMA).values
-    guard = Guard.fit(setting, reference, others[goal.judge(others).met], chosen.guard)
+    guard = Guard.fit(setting, reference, others[goal.score_rows(others).met], chosen.guard)
     costs = ShiftCosts(Percentiles.fit(SCHEMA, values), 0.5, 0.02)
     relations, crowds = Relations.fit(SCHEMA, values[:0]), engine_crowds(guard)
     search = GuardedSearch(guard, relations, crowds, (0.2, 0.02), costs, Scale(SCHEMA, values), 1, chosen)
@@ -181,7 +181,7 @@ def test_answers_cost_little_more_than_the_cheapest_record_that_passes(model: st
     costs, passing = [], 0
     for i in range(len(made.region)):
         rows = every_record(made.region, i)
-        rows = rows[made.goal.decide(rows).met]
+        rows = rows[made.goal.confirm_rows(rows).met]
         typical = rows[made.guard.accepts(rows, 0.2)] if len(rows) else rows
         mine = np.flatnonzero(found.owners == i)
         assert len(mine) == (len(rows) > 0)
@@ -229,7 +229,7 @@ def test_all_that_a_search_proposes_is_in_final_form_and_keeps_the_rules(limit: 
     for i in range(len(made.region)):
         search.begin(i, 400, made.region.factuals[:3])
         while len(rows := search.propose()):
-            whose, (met, score, _, _) = np.full(len(rows), i), made.goal.judge(rows)
+            whose, (met, score, _, _) = np.full(len(rows), i), made.goal.score_rows(rows)
             settled, _ = made.region.form_and_admit(rows, whose)
             assert settled.tobytes() == rows.tobytes()
             assert made.region.kept(rows, whose).all()

@@ -209,11 +209,11 @@ class Fake:
 
     lowest, rows = -5.0, 0
 
-    def judge(self, rows: np.ndarray) -> Judgement:
+    def score_rows(self, rows: np.ndarray) -> Judgement:
         self.rows += len(rows)
         return Judgement(np.ones(len(rows), bool), rows[:, 0], np.ones(len(rows), np.int64))
 
-    decide = judge
+    confirm_rows = score_rows
 
 
 def test_after_the_deadline_nobody_has_a_budget_and_only_the_last_check_asks():

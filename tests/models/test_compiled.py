@@ -76,7 +76,7 @@ def _goal(model, target=1, **asked) -> Goal:
 
 
 def _compiled(goal: Goal):
-    judged = goal.judge(TABLE.values)
+    judged = goal.score_rows(TABLE.values)
     return compile_score(goal, TABLE.values, lambda: (judged.met, judged.score))
 
 
@@ -104,7 +104,7 @@ def test_linear_models_are_scored_without_them(name, target) -> None:
     goal = _goal(_pipeline(LINEAR[name]), target)
     score = _compiled(goal)
     rows = _shuffled()
-    np.testing.assert_allclose(score(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(score(rows), goal.score_rows(rows).score, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("target", [0, 1, 2])
@@ -112,10 +112,10 @@ def test_linear_models_are_scored_without_them(name, target) -> None:
 def test_so_are_linear_models_with_three_classes(name, target) -> None:
     goal = _goal(_pipeline(LINEAR[name], y=THREE), target)
     rows = _shuffled()
-    np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(_compiled(goal)(rows), goal.score_rows(rows).score, rtol=1e-9, atol=1e-12)
     if name == "LogisticRegression":
         goal = _goal(_pipeline(LINEAR[name], y=THREE), target, probability=0.7)
-        np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(_compiled(goal)(rows), goal.score_rows(rows).score, rtol=1e-9, atol=1e-12)
 
 
 TREES = {
@@ -168,7 +168,7 @@ def test_trees_are_scored_without_them(name, scaler) -> None:
     rows = np.concatenate((rows, _near_thresholds(goal, rows)))
     found = score(rows)
     single = 2e-7 if name.startswith("XGBoost") else 1e-14
-    np.testing.assert_allclose(found, goal.judge(rows).score, rtol=0, atol=single)
+    np.testing.assert_allclose(found, goal.score_rows(rows).score, rtol=0, atol=single)
     again = np.concatenate([score(rows[i : i + 7]) for i in range(0, len(rows), 7)])
     assert len(score(rows[:0])) == 0
     assert again.tobytes() == found.tobytes(), "a row's score does not depend on the rows beside it"
@@ -178,7 +178,7 @@ def test_trees_are_scored_without_them(name, scaler) -> None:
 @pytest.mark.parametrize("name", ["RandomForest", "GradientBoosting", "HistGradientBoosting", "XGBoost", "LightGBM"])
 def test_so_are_trees_with_three_classes(name, target) -> None:
     goal, rows = _goal(_pipeline(TREES[name](), y=THREE), target), _shuffled()
-    np.testing.assert_allclose(_compiled(goal)(rows), goal.judge(rows).score, rtol=0, atol=2e-7)
+    np.testing.assert_allclose(_compiled(goal)(rows), goal.score_rows(rows).score, rtol=0, atol=2e-7)
 
 
 @pytest.mark.parametrize("name", ["HistGradientBoosting", "XGBoost", "LightGBM", "RandomForest"])
@@ -187,10 +187,10 @@ def test_trees_that_take_missing_cells_and_no_pipeline(name) -> None:
     table = Table.read(X[NUMBERS], Schema(SCHEMA.features[:3]))
     for target, probability in ((0, None), (1, 0.7)):
         goal = Goal(model, table.layout, target=target, probability=probability, probe=table.values, tolerant=True)
-        judged = goal.judge(table.values)
+        judged = goal.score_rows(table.values)
         score = compile_score(goal, table.values, lambda judged=judged: (judged.met, judged.score))
         rows = np.random.default_rng(3).permuted(table.values, axis=0)
-        np.testing.assert_allclose(score(rows), goal.judge(rows).score, rtol=0, atol=2e-7)
+        np.testing.assert_allclose(score(rows), goal.score_rows(rows).score, rtol=0, atol=2e-7)
         rows[:, 1] = np.nan  # which no training row has
         assert np.isnan(score(rows)).all(), "only the model knows"
 
@@ -233,7 +233,7 @@ def test_other_models_are_not_compiled(model) -> None:
 
 def test_one_training_row_that_disagrees_is_enough_to_refuse() -> None:
     goal = _goal(_pipeline(LogisticRegression()))
-    judged = goal.judge(TABLE.values)
+    judged = goal.score_rows(TABLE.values)
     for wrong in (judged.met, judged.score):
         wrong = wrong.copy()
         wrong[17] = not wrong[17] if wrong.dtype == bool else wrong[17] + goal.margin
@@ -248,24 +248,24 @@ def test_judge_asks_the_model_only_about_rows_that_are_not_compiled(monkeypatch)
         make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), LEVELS)), LogisticRegression()
     ).fit(frame, Y)
     goal = Goal(model, table.layout, target=1, probe=table.values, tolerant=True)
-    judged = goal.judge(table.values)
+    judged = goal.score_rows(table.values)
     goal.compiled = compile_score(goal, table.values, lambda: (judged.met, judged.score))
     seen: list[int] = []
     monkeypatch.setattr(goal.reader, "read", _recorded(goal.reader.read, seen))
     before = goal.rows_asked, goal.model.rows
-    again = goal.judge(table.values)
+    again = goal.score_rows(table.values)
     assert not seen
     assert (goal.rows_asked, goal.model.rows) == (before[0] + len(X), before[1] + len(X))
     np.testing.assert_array_equal(again.met, judged.met)
     rows = table.values[:6].copy()
     rows[2, 2] = np.nan  # which the model cannot take
-    judged, plain = goal.judge(rows), goal.decide(rows)
+    judged, plain = goal.score_rows(rows), goal.confirm_rows(rows)
     assert set(judged.failures) == set(plain.failures) == {2}
     np.testing.assert_array_equal(judged.met, plain.met)
     np.testing.assert_allclose(judged.score, plain.score)
     assert seen
     assert (judged.asked == 1).all()
-    assert len(goal.judge(rows[:0]).met) == 0
+    assert len(goal.score_rows(rows[:0]).met) == 0
 
 
 def _recorded(read, seen):
@@ -282,8 +282,8 @@ def test_the_engine_decides_like_judge_and_for_several_models_only_if_all_are_co
     assert joint.compiled_score() is None
     for goal in goals:
         goal.compiled = _compiled(goal)
-        np.testing.assert_array_equal(goal.compiled_score().leads(rows) >= 0, goal.decide(rows).met)
-    np.testing.assert_array_equal(joint.compiled_score().leads(rows) >= 0, joint.decide(rows).met)
+        np.testing.assert_array_equal(goal.compiled_score().leads(rows) >= 0, goal.confirm_rows(rows).met)
+    np.testing.assert_array_equal(joint.compiled_score().leads(rows) >= 0, joint.confirm_rows(rows).met)
     goals[1].compiled = None
     assert joint.compiled_score() is None
 
@@ -305,4 +305,4 @@ def test_leads_along_columns_decide_like_the_model_about_every_value(model, aske
         for k, value in enumerate(values):
             changed = rows.copy()
             changed[:, j] = value
-            np.testing.assert_array_equal(leads[:, k] >= 0, goal.decide(changed).met)
+            np.testing.assert_array_equal(leads[:, k] >= 0, goal.confirm_rows(changed).met)

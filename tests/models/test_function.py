@@ -31,7 +31,7 @@ RETURNED = {
 def test_fractions_are_the_probability_of_the_second_class(mixed, form):
     goal = Goal(lambda frame: RETURNED[form](likely(frame)), mixed.layout, target=1, probe=mixed.probe)
     assert goal.classes == (0, 1)
-    met, score, *_ = goal.judge(mixed.rows)
+    met, score, *_ = goal.score_rows(mixed.rows)
     np.testing.assert_allclose(score, 2 * likely(mixed.frame) - 1, atol=1e-12)
     np.testing.assert_array_equal(met, score >= 1e-6)
 
@@ -43,7 +43,7 @@ def test_texts_are_labels(mixed, form):
 
     goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
     assert goal.classes == ("bad", "good")
-    met, score, *_ = goal.decide(mixed.rows)
+    met, score, *_ = goal.confirm_rows(mixed.rows)
     np.testing.assert_array_equal(met, likely(mixed.frame) > 0.5)
     np.testing.assert_array_equal(score, met.astype(float))
 
@@ -51,7 +51,7 @@ def test_texts_are_labels(mixed, form):
 @pytest.mark.parametrize(("dtype", "target"), [(int, 1), (float, 1), (bool, True), (bool, 1), (int, np.int8(1))])
 def test_whole_numbers_and_booleans_are_labels(mixed, dtype, target):
     goal = Goal(lambda f: (likely(f) > 0.5).astype(dtype), mixed.layout, target=target, probe=mixed.probe)
-    np.testing.assert_array_equal(goal.judge(mixed.rows).met, likely(mixed.frame) > 0.5)
+    np.testing.assert_array_equal(goal.score_rows(mixed.rows).met, likely(mixed.frame) > 0.5)
 
 
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, lambda a: a.tolist(), lambda a: pl.DataFrame(a)])
@@ -62,18 +62,18 @@ def test_several_columns_are_probabilities(mixed, form):
 
     model = Model(lambda frame: form(thirds(frame)), classes=["low", "middle", "high"])
     goal = Goal(model, mixed.layout, target="high", probability=0.6, probe=mixed.probe)
-    np.testing.assert_allclose(goal.judge(mixed.rows).score, likely(mixed.frame))
+    np.testing.assert_allclose(goal.score_rows(mixed.rows).score, likely(mixed.frame))
 
 
 def test_returns_overrides_what_the_answer_looks_like(mixed):
     scores = Goal(Model(likely, returns="scores"), mixed.layout, target=1, probe=mixed.probe)
-    assert scores.judge(mixed.rows).met.all()
+    assert scores.score_rows(mixed.rows).met.all()
     sure = Model(lambda f: (likely(f) > 0.5).astype(float), returns="probabilities", classes=["no", "yes"])
     goal = Goal(sure, mixed.layout, target="yes", probability=0.9, probe=mixed.probe)
-    np.testing.assert_array_equal(goal.judge(mixed.rows).met, likely(mixed.frame) > 0.5)
+    np.testing.assert_array_equal(goal.score_rows(mixed.rows).met, likely(mixed.frame) > 0.5)
     labels = Model(lambda f: np.where(likely(f) > 0.5, 0.5, 0.25), returns="labels")
     np.testing.assert_array_equal(
-        Goal(labels, mixed.layout, target=0.5, probe=mixed.probe).judge(mixed.rows).met, likely(mixed.frame) > 0.5
+        Goal(labels, mixed.layout, target=0.5, probe=mixed.probe).score_rows(mixed.rows).met, likely(mixed.frame) > 0.5
     )
 
 
@@ -84,7 +84,7 @@ def test_scores_of_several_classes_win_by_the_largest(mixed):
 
     goal = Goal(Model(logits, returns="scores"), mixed.layout, target=2, probe=mixed.probe)
     over = mixed.frame["income"] - 3
-    np.testing.assert_allclose(goal.judge(mixed.rows).score, np.where(over > 0, over, 2 * over))
+    np.testing.assert_allclose(goal.score_rows(mixed.rows).score, np.where(over > 0, over, 2 * over))
     with pytest.raises(ModelError, match=r"probabilities from .* pass Model\(model, returns='scores'\)"):
         Goal(logits, mixed.layout, target=2, probe=mixed.probe)
 
@@ -122,7 +122,7 @@ def test_a_class_the_probe_does_not_show_can_be_named(mixed):
     goal = Goal(Model(strict, classes=["bad", "good"]), mixed.layout, target="good", probe=mixed.probe)
     rich = mixed.rows.copy()
     rich[:, 0] = 60.0
-    assert goal.judge(rich).met.all()
+    assert goal.score_rows(rich).met.all()
 
 
 def test_a_label_not_seen_before_is_another_class_unless_classes_are_closed(mixed):
@@ -131,12 +131,12 @@ def test_a_label_not_seen_before_is_another_class_unless_classes_are_closed(mixe
 
     rich = mixed.rows.copy()
     rich[:4, 0] = 60.0
-    assert not Goal(model, mixed.layout, target="good", probe=mixed.probe).judge(rich).met[:4].any()
+    assert not Goal(model, mixed.layout, target="good", probe=mixed.probe).score_rows(rich).met[:4].any()
     closed = Goal(Model(model, classes=["bad", "good"]), mixed.layout, target="good", probe=mixed.probe)
     with pytest.raises(
         ModelError, match=r"not among its classes for 4 of 240 rows: 'odd'; its classes are 'bad', 'good'"
     ):
-        closed.judge(rich)
+        closed.score_rows(rich)
 
 
 def test_numbers_that_turn_out_not_to_be_labels_are_refused(mixed):
@@ -146,7 +146,7 @@ def test_numbers_that_turn_out_not_to_be_labels_are_refused(mixed):
     clear = mixed.rows[(mixed.frame["income"] < 2.4) | (mixed.frame["income"] > 3.6)]
     goal = Goal(saturated, mixed.layout, target=1, probe=clear)
     with pytest.raises(ModelError, match=r"first returned integers, which were taken for labels, and now 0\.\d"):
-        goal.judge(mixed.rows)
+        goal.score_rows(mixed.rows)
 
 
 def test_numbers_that_are_neither_labels_nor_probabilities_are_asked_about(mixed):

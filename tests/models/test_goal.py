@@ -36,7 +36,7 @@ def test_calls_and_rows_are_counted_and_batches_keep_the_limit(numbers):
     assert (wrapped.calls, wrapped.rows) == (len(sizes), sum(sizes))
     sizes.clear()
     calls, rows = wrapped.calls, wrapped.rows
-    met = goal.judge(numbers.rows).met
+    met = goal.score_rows(numbers.rows).met
     assert sizes == [100, 100, 40]
     assert (wrapped.calls - calls, wrapped.rows - rows) == (3, 240)
     np.testing.assert_array_equal(met, numbers.frame["income"] > 3)
@@ -46,7 +46,7 @@ def test_no_rows_never_reach_the_model(numbers):
     wrapped = Model(LogisticRegression().fit(numbers.frame, numbers.y))
     goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
     calls = wrapped.calls
-    for judgement in (goal.judge(numbers.rows[:0]), goal.decide(numbers.rows[:0])):
+    for judgement in (goal.score_rows(numbers.rows[:0]), goal.confirm_rows(numbers.rows[:0])):
         assert isinstance(judgement, Judgement)
         assert judgement.met.shape == judgement.score.shape == (0,)
         assert judgement.met.dtype == bool
@@ -71,13 +71,13 @@ def test_rows_are_decided_in_one_call_with_the_control_unless_the_model_has_chan
     learned = Goal(model, numbers.layout, target="good", probe=numbers.probe)
     wrapped = Model(model)
     goal = learned.fresh_copy(model=wrapped)
-    again, expected = goal.decide_again(numbers.rows), learned.decide(numbers.rows)
+    again, expected = goal.confirm_again(numbers.rows), learned.confirm_rows(numbers.rows)
     np.testing.assert_array_equal(again.met, expected.met)
     np.testing.assert_allclose(again.score, expected.score)
     assert (wrapped.calls, goal.reader.uncharged) == (2, 2 * len(numbers.probe))
     assert goal.rows_asked == wrapped.rows == 2 * (len(numbers.probe) + len(numbers.rows))
     model.coef_ *= 1.001
-    assert learned.fresh_copy(model=Model(model)).decide_again(numbers.rows) is None
+    assert learned.fresh_copy(model=Model(model)).confirm_again(numbers.rows) is None
 
 
 def test_a_model_that_changes_its_answers_is_refused(numbers):
@@ -98,7 +98,7 @@ def test_last_bits_do_not_count_as_a_change(numbers):
         return np.clip(frame["income"].to_numpy() / 6, 0.01, 0.99) + random.normal(0, 1e-12, len(frame))
 
     goal = Goal(model, numbers.layout, target=1, probe=numbers.probe)
-    np.testing.assert_array_equal(goal.judge(numbers.rows).met, numbers.frame["income"] > 3)
+    np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, numbers.frame["income"] > 3)
 
 
 class Faulty(LogisticRegression):
@@ -113,7 +113,7 @@ def judged(numbers, fault, **options):
     model = Faulty().fit(numbers.frame, numbers.y)
     model.fault = fault
     goal = Goal(Model(model, **options), numbers.layout, target="good", probe=numbers.probe)
-    return goal.judge(numbers.rows)
+    return goal.score_rows(numbers.rows)
 
 
 def with_cell(array, value):
@@ -212,7 +212,7 @@ def test_a_target_the_model_does_not_know_is_refused_with_the_known_classes(numb
 def test_equal_scalars_of_other_types_are_the_same_class(numbers, classes, target):
     model = Model(lambda frame: np.array(classes)[(frame["income"] > 3).to_numpy().astype(int)], classes=classes)
     goal = Goal(model, numbers.layout, target=target, probe=numbers.probe)
-    np.testing.assert_array_equal(goal.judge(numbers.rows).met, numbers.frame["income"] > 3)
+    np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, numbers.frame["income"] > 3)
     assert not isinstance(goal.target, np.generic)
 
 
@@ -285,7 +285,7 @@ def test_a_joint_goal_is_met_where_all_goals_are_and_asks_the_others_only_where_
     joint = JointGoal(first, [second, third])
     income, visits = numbers.frame["income"].to_numpy(), numbers.frame["visits"].to_numpy()
     before = [goal.rows_asked for goal in (first, second, third)]
-    for judge in (joint.judge, joint.decide):
+    for judge in (joint.score_rows, joint.confirm_rows):
         met, score, asked, *_ = judge(numbers.rows)
         np.testing.assert_array_equal(met, (income > 4) & (visits > 4))
         np.testing.assert_array_equal(score, income > 2)
@@ -305,7 +305,7 @@ def test_counts_are_right_when_threads_share_a_model(numbers):
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda _: goal.judge(numbers.rows[:2]), range(400)))
+            list(pool.map(lambda _: goal.score_rows(numbers.rows[:2]), range(400)))
     finally:
         sys.setswitchinterval(interval)
     assert goal.model.calls - calls == 400
@@ -340,8 +340,8 @@ def test_a_tolerant_goal_judges_rows_on_which_the_model_fails_as_far_away(number
     strict = Goal(model, numbers.layout, target="good", probe=numbers.probe)
     tolerant = Goal(model, numbers.layout, target="good", probe=missing[:60], tolerant=True)
     with pytest.raises(ModelError, match="contains NaN"):
-        strict.judge(missing)
-    judged, expected = tolerant.judge(missing), strict.judge(numbers.rows)
+        strict.score_rows(missing)
+    judged, expected = tolerant.score_rows(missing), strict.score_rows(numbers.rows)
     others = np.delete(np.arange(len(missing)), [3, 7])
     assert list(judged.failures) == [3, 7]
     assert "of 1 row:" in judged.failures[3]

@@ -101,7 +101,7 @@ def test_the_threshold_is_where_the_goal_is_met(model, probability) -> None:
     goal = Goal(fitted, TABLE.layout, target="granted", probability=probability, margin=1e-6, probe=TABLE.values[:50])
     score = linear_score(goal, TABLE.values)
     met = score.score(TABLE.values) >= score.threshold
-    assert np.array_equal(met, goal.judge(TABLE.values).met)
+    assert np.array_equal(met, goal.score_rows(TABLE.values).met)
     wanted = (1 + 1e-6) / 2 if probability is None else probability + 1e-6
     assert score.threshold == pytest.approx(np.log(wanted / (1 - wanted)), abs=1e-9)
 

@@ -41,7 +41,7 @@ def test_one_input_for_each_column_with_every_form_of_probabilities(mixed, zipma
     wrapped = Model(converted.SerializeToString())
     goal = Goal(wrapped, mixed.layout, target="good", probe=mixed.probe)
     before = wrapped.calls
-    met, score, *_ = goal.decide(mixed.rows)
+    met, score, *_ = goal.confirm_rows(mixed.rows)
     assert wrapped.calls == before + 1, "labels and probabilities come with one call"
     probability = model.predict_proba(mixed.frame)
     np.testing.assert_allclose(score, probability[:, 1] - probability[:, 0], atol=WIDE)
@@ -57,7 +57,7 @@ def test_one_input_for_all_columns(numbers, zipmap):
     probability = model.predict_proba(numbers.array)
     assert goal.classes == (0, 1, 2)
     np.testing.assert_allclose(
-        goal.judge(numbers.rows).score, probability[:, 2] - probability[:, :2].max(axis=1), atol=WIDE
+        goal.score_rows(numbers.rows).score, probability[:, 2] - probability[:, :2].max(axis=1), atol=WIDE
     )
 
 
@@ -72,7 +72,7 @@ def test_a_path_bytes_and_a_session_are_the_same_model(numbers, tmp_path):
     goals = [Goal(m, numbers.layout, target="good", probe=numbers.probe) for m in (str(path), path, data, session)]
     assert len({goal.answers_digest for goal in goals}) == 1
     probability = model.predict_proba(numbers.array)[:, 1]
-    np.testing.assert_allclose(goals[0].judge(numbers.rows).score, 2 * probability - 1, atol=WIDE)
+    np.testing.assert_allclose(goals[0].score_rows(numbers.rows).score, 2 * probability - 1, atol=WIDE)
 
 
 @pytest.mark.parametrize("kind", ["y", "three"])
@@ -82,7 +82,7 @@ def test_scores_called_probabilities_are_read_as_scores(numbers, kind):
     converted = skl2onnx.to_onnx(model, numbers.array[:1].astype(np.float32))
     for target in np.unique(y):
         goal = Goal(converted, numbers.layout, target=target, probe=numbers.probe)
-        met, score, *_ = goal.decide(numbers.rows)
+        met, score, *_ = goal.confirm_rows(numbers.rows)
         clear = np.abs(score) > 1e-4
         np.testing.assert_array_equal(met[clear], (model.predict(numbers.array) == target)[clear])
     with pytest.raises(ModelError, match="the ONNX model gives only scores and labels"):
@@ -97,7 +97,7 @@ def test_classes_that_the_probe_does_not_show_are_asked_for(numbers):
         Goal(converted, numbers.layout, target="good", probe=bad)
     goal = Goal(Model(converted, classes=["bad", "good"]), numbers.layout, target="good", probe=bad)
     np.testing.assert_allclose(
-        goal.judge(numbers.rows).score, 2 * model.predict_proba(numbers.array)[:, 1] - 1, atol=WIDE
+        goal.score_rows(numbers.rows).score, 2 * model.predict_proba(numbers.array)[:, 1] - 1, atol=WIDE
     )
 
 
@@ -114,11 +114,11 @@ def test_inputs_the_table_cannot_feed_are_named(mixed, numbers):
     missing[3, 1] = np.nan
     goal = Goal(converted, mixed.layout, target="good", probe=mixed.probe)
     with pytest.raises(ModelError, match=r"takes integers \(tensor\(int64\)\) as 'visits', but a cell .* missing"):
-        goal.judge(missing)
+        goal.score_rows(missing)
     missing = mixed.rows.copy()
     missing[3, 2] = np.nan
     with pytest.raises(ModelError, match="takes strings as 'job', but a cell there is missing"):
-        goal.judge(missing)
+        goal.score_rows(missing)
 
 
 def test_a_string_tensor_for_all_columns(mixed):
@@ -128,7 +128,7 @@ def test_a_string_tensor_for_all_columns(mixed):
     table = Table.read(frame, type(schema)(tuple(levels)))
     model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(frame.to_numpy(object), mixed.y)
     converted = skl2onnx.convert_sklearn(model, initial_types=[("X", StringTensorType([None, 2]))])
-    score = Goal(converted, table.layout, target="good", probe=table.values).judge(table.values).score
+    score = Goal(converted, table.layout, target="good", probe=table.values).score_rows(table.values).score
     np.testing.assert_allclose(score, 2 * model.predict_proba(frame.to_numpy(object))[:, 1] - 1, atol=WIDE)
 
 

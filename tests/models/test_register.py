@@ -53,7 +53,7 @@ def registered(monkeypatch):
 def test_goals_methods_and_measures_take_the_model(numbers):
     model, decided = Abacus(), numbers.array @ WEIGHTS > 1.0
     goal = Goal(model, numbers.layout, target="yes", probe=numbers.probe)
-    np.testing.assert_array_equal(goal.decide(numbers.rows).met, decided)
+    np.testing.assert_array_equal(goal.confirm_rows(numbers.rows).met, decided)
     refused = numbers.frame[~decided].iloc[:5]
     for method in (GrowingSpheres(SCHEMA), Wachter(SCHEMA, method="gradient")):
         explainer = method.fit(numbers.frame, np.where(decided, "yes", "no"))

@@ -28,7 +28,7 @@ def mixed_pipeline():
 def test_a_pipeline_on_a_raw_mixed_frame_is_scored_by_the_lead_of_the_target(mixed):
     model = mixed_pipeline().fit(mixed.frame, mixed.y)
     goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
-    met, score, *_ = goal.judge(mixed.rows)
+    met, score, *_ = goal.score_rows(mixed.rows)
     probability = model.predict_proba(mixed.frame)
     np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
     np.testing.assert_array_equal(met, model.predict(mixed.frame) == "good")
@@ -54,7 +54,7 @@ def test_the_steps_of_a_pipeline_are_taken_once_for_all_kinds_of_answers(mixed):
     model.fit(mixed.frame, mixed.y)
     goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
     before = Counted.calls
-    met, score, *_ = goal.decide(mixed.rows)
+    met, score, *_ = goal.confirm_rows(mixed.rows)
     assert Counted.calls == before + 1
     probability = model.predict_proba(mixed.frame)
     np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
@@ -68,7 +68,7 @@ def test_a_pipeline_of_another_class_is_asked_as_a_whole(mixed):
             return squares / squares.sum(axis=1, keepdims=True)
 
     model = Sharper(mixed_pipeline().steps).fit(mixed.frame, mixed.y)
-    score = Goal(model, mixed.layout, target="good", probe=mixed.probe).judge(mixed.rows).score
+    score = Goal(model, mixed.layout, target="good", probe=mixed.probe).score_rows(mixed.rows).score
     probability = model.predict_proba(mixed.frame)
     np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
 
@@ -78,7 +78,7 @@ def test_a_target_probability_is_met_from_that_probability_upward(mixed):
     probability = model.predict_proba(mixed.frame)[:, 1]
     for least in (0.2, 0.7, 1.0):
         goal = Goal(model, mixed.layout, target="good", probability=least, probe=mixed.probe)
-        for judgement in (goal.judge(mixed.rows), goal.decide(mixed.rows)):
+        for judgement in (goal.score_rows(mixed.rows), goal.confirm_rows(mixed.rows)):
             np.testing.assert_array_equal(judgement.score, probability)
             np.testing.assert_array_equal(judgement.met, probability >= min(least + 1e-6, 1.0))
 
@@ -88,7 +88,7 @@ def test_the_margin_keeps_rows_near_the_boundary_out(numbers):
     lead = 2 * model.predict_proba(numbers.frame)[:, 1] - 1
     goal = Goal(model, numbers.layout, target="good", margin=0.25, probe=numbers.probe)
     clear = np.abs(lead - 0.25) > 1e-12
-    np.testing.assert_array_equal(goal.judge(numbers.rows).met[clear], (lead >= 0.25)[clear])
+    np.testing.assert_array_equal(goal.score_rows(numbers.rows).met[clear], (lead >= 0.25)[clear])
 
 
 def test_a_forest_with_ties_and_no_margin_breaks_them_as_the_forest_does(numbers):
@@ -96,7 +96,7 @@ def test_a_forest_with_ties_and_no_margin_breaks_them_as_the_forest_does(numbers
     assert (model.predict_proba(numbers.frame)[:, 0] == 0.5).any()
     for target in ("good", "bad"):
         goal = Goal(model, numbers.layout, target=target, margin=0.0, probe=numbers.probe)
-        np.testing.assert_array_equal(goal.judge(numbers.rows).met, model.predict(numbers.frame) == target)
+        np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, model.predict(numbers.frame) == target)
 
 
 def test_boosting_on_a_categorical_dtype_gets_that_dtype(mixed):
@@ -104,7 +104,7 @@ def test_boosting_on_a_categorical_dtype_gets_that_dtype(mixed):
     table = Table.read(frame, mixed.table.schema)
     model = HistGradientBoostingClassifier(max_iter=10, categorical_features="from_dtype").fit(frame, mixed.y)
     assert model.is_categorical_.sum() == 1
-    met, score, *_ = Goal(model, table.layout, target="good", probe=table.values[:50]).decide(table.values)
+    met, score, *_ = Goal(model, table.layout, target="good", probe=table.values[:50]).confirm_rows(table.values)
     probability = model.predict_proba(frame)
     np.testing.assert_array_equal(score, probability[:, 1] - probability[:, 0])
     np.testing.assert_array_equal(met, model.predict(frame) == "good")
@@ -114,7 +114,7 @@ def test_three_classes_lead_the_best_of_the_others(numbers):
     model = RandomForestClassifier(n_estimators=20, max_depth=3, random_state=0).fit(numbers.frame, numbers.three)
     probability = model.predict_proba(numbers.frame)
     goal = Goal(model, numbers.layout, target=np.int64(1), probe=numbers.probe)
-    met, score, *_ = goal.judge(numbers.rows)
+    met, score, *_ = goal.score_rows(numbers.rows)
     np.testing.assert_array_equal(score, probability[:, 1] - np.maximum(probability[:, 0], probability[:, 2]))
     np.testing.assert_array_equal(met, score >= 1e-6)
     assert goal.target == 1
@@ -124,8 +124,8 @@ def test_a_model_with_only_a_decision_function_is_scored_by_its_sign(numbers):
     for model in (SVC(), LinearSVC(), RidgeClassifier()):
         model.fit(numbers.frame, numbers.y)
         value = model.decision_function(numbers.frame)
-        good = Goal(model, numbers.layout, target="good", probe=numbers.probe).judge(numbers.rows)
-        bad = Goal(model, numbers.layout, target="bad", probe=numbers.probe).judge(numbers.rows)
+        good = Goal(model, numbers.layout, target="good", probe=numbers.probe).score_rows(numbers.rows)
+        bad = Goal(model, numbers.layout, target="bad", probe=numbers.probe).score_rows(numbers.rows)
         np.testing.assert_allclose(good.score, value, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(good.score, -bad.score)
         np.testing.assert_array_equal(good.met, model.predict(numbers.frame) == "good")
@@ -134,7 +134,7 @@ def test_a_model_with_only_a_decision_function_is_scored_by_its_sign(numbers):
 def test_one_column_for_each_pair_of_classes_is_no_score(numbers):
     model = SVC(decision_function_shape="ovo").fit(numbers.frame, numbers.three)
     assert model.decision_function(numbers.frame).shape == (len(numbers.frame), 3)
-    met, score, *_ = Goal(model, numbers.layout, target=2, probe=numbers.probe).judge(numbers.rows)
+    met, score, *_ = Goal(model, numbers.layout, target=2, probe=numbers.probe).score_rows(numbers.rows)
     np.testing.assert_array_equal(met, model.predict(numbers.frame) == 2)
     np.testing.assert_array_equal(score, met.astype(float))
 
@@ -151,7 +151,7 @@ def test_a_model_with_labels_only_scores_one_or_zero(numbers):
 
     model = Rule().fit(numbers.array, numbers.y)
     goal = Goal(model, numbers.layout, target="good", probe=numbers.probe)
-    met, score, *_ = goal.judge(numbers.rows)
+    met, score, *_ = goal.score_rows(numbers.rows)
     np.testing.assert_array_equal(met, numbers.frame["income"] > 3)
     np.testing.assert_array_equal(score, met.astype(float))
     with pytest.raises(ModelError, match=r"probability is 0.7, but the Rule model gives only labels.*Calibrated"):
@@ -171,7 +171,7 @@ def test_where_probabilities_contradict_predict_the_decision_function_guides(num
     wrapped = Model(model)
     goal = Goal(wrapped, numbers.layout, target=True, probe=numbers.rows)
     before = wrapped.calls
-    met, score, *_ = goal.judge(numbers.rows)
+    met, score, *_ = goal.score_rows(numbers.rows)
     assert wrapped.calls == before + 1
     np.testing.assert_allclose(score, model.decision_function(numbers.frame))
     np.testing.assert_array_equal(met, model.predict(numbers.frame))
@@ -183,7 +183,7 @@ def test_a_threshold_of_the_model_is_the_boundary(numbers, threshold):
     model.fit(numbers.frame, numbers.y)
     for target in ("good", "bad"):
         goal = Goal(model, numbers.layout, target=target, probe=numbers.rows)
-        met, score, *_ = goal.judge(numbers.rows)
+        met, score, *_ = goal.score_rows(numbers.rows)
         sign = 1 if target == "good" else -1
         np.testing.assert_allclose(score, sign * (model.predict_proba(numbers.frame)[:, 1] - threshold), atol=1e-12)
         np.testing.assert_array_equal(met, model.predict(numbers.frame) == target)
@@ -195,7 +195,7 @@ def test_a_threshold_on_the_first_class_flips_the_sign(numbers):
             LogisticRegression(), threshold=0.2, pos_label="bad", response_method=method
         ).fit(numbers.frame, numbers.y)
         goal = Goal(model, numbers.layout, target="good", probe=numbers.rows)
-        np.testing.assert_array_equal(goal.judge(numbers.rows).met, model.predict(numbers.frame) == "good")
+        np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, model.predict(numbers.frame) == "good")
 
 
 class Strict(ClassifierMixin, BaseEstimator):
@@ -219,11 +219,11 @@ def test_where_no_score_decides_like_predict_that_alone_decides_and_the_score_gu
     probability = model.predict_proba(numbers.frame)[:, 1]
     goal = Goal(wrapped, numbers.layout, target=1, probe=numbers.rows)
     before = wrapped.calls
-    met, score, *_ = goal.judge(numbers.rows)
+    met, score, *_ = goal.score_rows(numbers.rows)
     assert wrapped.calls == before + 2
     np.testing.assert_array_equal(met, probability >= 0.8)
     np.testing.assert_allclose(score, 2 * probability - 1)
-    low = Goal(model, numbers.layout, target=0, probe=numbers.rows).judge(numbers.rows)
+    low = Goal(model, numbers.layout, target=0, probe=numbers.rows).score_rows(numbers.rows)
     np.testing.assert_array_equal(low.met, probability < 0.8)
 
 
@@ -234,9 +234,9 @@ def test_decide_asks_predict_even_where_the_probe_agreed(numbers):
     wrapped = Model(model)
     goal = Goal(wrapped, numbers.layout, target=1, probe=harmless)
     before = wrapped.calls
-    np.testing.assert_array_equal(goal.judge(numbers.rows).met, probability > 0.5)
+    np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, probability > 0.5)
     assert wrapped.calls == before + 1
-    np.testing.assert_array_equal(goal.decide(numbers.rows).met, probability >= 0.8)
+    np.testing.assert_array_equal(goal.confirm_rows(numbers.rows).met, probability >= 0.8)
     assert wrapped.calls == before + 3
 
 
@@ -244,16 +244,16 @@ def test_names_select_and_order_the_columns(mixed):
     model = LogisticRegression().fit(mixed.frame[["visits", "income"]], mixed.y)
     goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
     expected = model.predict_proba(mixed.frame[["visits", "income"]])
-    np.testing.assert_array_equal(goal.judge(mixed.rows).score, expected[:, 1] - expected[:, 0])
+    np.testing.assert_array_equal(goal.score_rows(mixed.rows).score, expected[:, 1] - expected[:, 0])
     given = Goal(Model(model, accepts="pandas"), mixed.layout, target="good", probe=mixed.probe)
-    np.testing.assert_array_equal(given.judge(mixed.rows).score, expected[:, 1] - expected[:, 0])
+    np.testing.assert_array_equal(given.score_rows(mixed.rows).score, expected[:, 1] - expected[:, 0])
 
 
 def test_an_array_of_objects_reaches_an_encoder_as_at_training(mixed):
     array = mixed.frame.to_numpy(dtype=object)
     encode = ColumnTransformer([("c", OneHotEncoder(), [0]), ("n", StandardScaler(), [1, 2])])
     model = make_pipeline(encode, LogisticRegression()).fit(array, mixed.y)
-    score = Goal(model, mixed.layout, target="good", probe=mixed.probe).judge(mixed.rows).score
+    score = Goal(model, mixed.layout, target="good", probe=mixed.probe).score_rows(mixed.rows).score
     expected = model.predict_proba(array)
     np.testing.assert_allclose(score, expected[:, 1] - expected[:, 0], atol=1e-12)
 
@@ -270,7 +270,7 @@ def test_a_pipeline_that_hides_its_columns_gets_a_frame(mixed):
             return X[["income"]].to_numpy()
 
     model = make_pipeline(Picks(), LogisticRegression()).fit(mixed.frame, mixed.y)
-    met = Goal(model, mixed.layout, target="good", probe=mixed.probe).decide(mixed.rows).met
+    met = Goal(model, mixed.layout, target="good", probe=mixed.probe).confirm_rows(mixed.rows).met
     np.testing.assert_array_equal(met, model.predict(mixed.frame) == "good")
 
 
@@ -291,7 +291,7 @@ def test_a_polars_pipeline_gets_polars_and_a_pyarrow_table_becomes_pandas(mixed)
         model.fit(polars if library == "polars" else mixed.frame, mixed.y)
         table = Table.read(frame, mixed.table.schema)
         seen.clear()
-        met = Goal(model, table.layout, target="good", probe=table.values[:20]).decide(table.values).met
+        met = Goal(model, table.layout, target="good", probe=table.values[:20]).confirm_rows(table.values).met
         np.testing.assert_array_equal(met, model.predict(mixed.frame) == "good")
         assert library in seen
     given = Model(model, accepts="polars")
@@ -305,15 +305,15 @@ def test_an_outlier_detector_is_a_classifier_with_given_classes(numbers):
     with pytest.raises(ModelError, match="IsolationForest model has no classes_"):
         Model(model)
     goal = Goal(Model(model, classes=[-1, 1]), numbers.layout, target=1, probe=numbers.probe)
-    np.testing.assert_array_equal(goal.decide(numbers.rows).met, model.predict(numbers.frame) == 1)
+    np.testing.assert_array_equal(goal.confirm_rows(numbers.rows).met, model.predict(numbers.frame) == 1)
 
 
 def test_classes_rename_those_of_an_encoded_target(numbers):
     model = LogisticRegression().fit(numbers.frame, (numbers.y == "good").astype(int))
     goal = Goal(Model(model, classes=["bad", "good"]), numbers.layout, target="good", probe=numbers.probe)
-    np.testing.assert_array_equal(goal.decide(numbers.rows).met, model.predict(numbers.frame) == 1)
+    np.testing.assert_array_equal(goal.confirm_rows(numbers.rows).met, model.predict(numbers.frame) == 1)
     swapped = Goal(Model(model, classes=[1, 0]), numbers.layout, target=1, probe=numbers.probe)
-    np.testing.assert_array_equal(swapped.decide(numbers.rows).met, model.predict(numbers.frame) == 1)
+    np.testing.assert_array_equal(swapped.confirm_rows(numbers.rows).met, model.predict(numbers.frame) == 1)
     with pytest.raises(ModelError, match=r"classes= names 3 classes, but the LogisticRegression model has 2"):
         Model(model, classes=["a", "b", "c"])
 
@@ -321,9 +321,9 @@ def test_classes_rename_those_of_an_encoded_target(numbers):
 def test_returns_chooses_among_the_answers(numbers):
     model = LogisticRegression().fit(numbers.frame, numbers.y)
     scores = Goal(Model(model, returns="scores"), numbers.layout, target="good", probe=numbers.probe)
-    np.testing.assert_allclose(scores.judge(numbers.rows).score, model.decision_function(numbers.frame))
+    np.testing.assert_allclose(scores.score_rows(numbers.rows).score, model.decision_function(numbers.frame))
     labels = Goal(Model(model, returns="labels"), numbers.layout, target="good", probe=numbers.probe)
-    assert set(labels.judge(numbers.rows).score) == {0.0, 1.0}
+    assert set(labels.score_rows(numbers.rows).score) == {0.0, 1.0}
     with pytest.raises(ModelError, match=r"returns='probabilities', but the LinearSVC model gives only scores and la"):
         Model(LinearSVC().fit(numbers.frame, numbers.y), returns="probabilities")
 

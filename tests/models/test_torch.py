@@ -39,7 +39,7 @@ def test_one_logit_is_the_second_class_by_a_sigmoid(numbers, make):
     goal = Goal(
         Model(net, classes=["bad", "good"]), numbers.layout, target="good", probability=0.5, probe=numbers.probe
     )
-    np.testing.assert_allclose(goal.judge(numbers.rows).score, expected, atol=1e-7)
+    np.testing.assert_allclose(goal.score_rows(numbers.rows).score, expected, atol=1e-7)
 
 
 def test_several_logits_are_classes_by_a_softmax(numbers):
@@ -48,7 +48,7 @@ def test_several_logits_are_classes_by_a_softmax(numbers):
     expected = raw / raw.sum(axis=1, keepdims=True)
     goal = Goal(net, numbers.layout, target=1, probe=numbers.probe)
     assert goal.classes == (0, 1, 2)
-    met, score, *_ = goal.decide(numbers.rows)
+    met, score, *_ = goal.confirm_rows(numbers.rows)
     np.testing.assert_allclose(score, expected[:, 1] - expected[:, [0, 2]].max(axis=1), atol=1e-6)
     np.testing.assert_array_equal(met, score >= 1e-6)
 
@@ -57,10 +57,10 @@ def test_what_the_module_returns_can_be_given(numbers):
     net = torch.nn.Sequential(module(3), torch.nn.Softmax(dim=1)).eval()
     expected = logits(net, numbers.array)
     given = Goal(Model(net, returns="probabilities"), numbers.layout, target=2, probability=0.4, probe=numbers.probe)
-    np.testing.assert_allclose(given.judge(numbers.rows).score, expected[:, 2], atol=1e-7)
+    np.testing.assert_allclose(given.score_rows(numbers.rows).score, expected[:, 2], atol=1e-7)
     raw = module(1).eval()
     scores = Goal(Model(raw, returns="scores"), numbers.layout, target=1, probe=numbers.probe)
-    np.testing.assert_allclose(scores.judge(numbers.rows).score, logits(raw, numbers.array)[:, 0], atol=1e-6)
+    np.testing.assert_allclose(scores.score_rows(numbers.rows).score, logits(raw, numbers.array)[:, 0], atol=1e-6)
     with pytest.raises(ModelError, match=r"returned probabilities from .* to .*; they must be between 0 and 1"):
         Goal(Model(module(3, seed=1).eval(), returns="probabilities"), numbers.layout, target=2, probe=numbers.probe)
 
@@ -69,7 +69,7 @@ def test_a_module_in_double_precision_gets_doubles(numbers):
     net = module(2, dtype=torch.float64).eval()
     raw = np.exp(logits(net, numbers.array, torch.float64))
     expected = raw / raw.sum(axis=1, keepdims=True)
-    score = Goal(net, numbers.layout, target=1, probe=numbers.probe).judge(numbers.rows).score
+    score = Goal(net, numbers.layout, target=1, probe=numbers.probe).score_rows(numbers.rows).score
     np.testing.assert_allclose(score, expected[:, 1] - expected[:, 0], atol=1e-13)
 
 

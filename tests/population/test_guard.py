@@ -204,7 +204,7 @@ def context_of(model, train, calibration, setting, seed=0):
         goal,
         setting,
         table.values,
-        goal.judge(table.values)[:2],
+        goal.score_rows(table.values)[:2],
         train[1],
         given_rows,
         aside,
@@ -230,7 +230,7 @@ def test_real_desired_rows_are_refused_at_the_stated_rate_whatever_the_classifie
         assert found.notes == ()
         X, y = population((2, replicate), 700)
         rows = Table.read(X, MIXED).values
-        fresh = rows[goal.judge(rows).met & (y == "yes")]
+        fresh = rows[goal.score_rows(rows).met & (y == "yes")]
         for rate in RATES:
             refused[rate].append(found.guard.share_refused(fresh, rate))
             slack[rate].append(binomial_bounds(rate, len(found.guard.calibration), len(fresh), replicates)[1])

@@ -208,7 +208,7 @@ def _contributions(
     columns = np.unique(goal.reader.matrix_columns)
     people = people if len(others) else people[:0]
     contribution, error = np.full((2, len(people), len(columns)), math.nan)
-    theirs = goal.judge(others).score if score is None and len(people) else np.empty(0)
+    theirs = goal.score_rows(others).score if score is None and len(people) else np.empty(0)
     for start in range(0, len(people), _PEOPLE_AT_ONCE):
         if problem.ledger.deadline.passed:
             break

@@ -147,7 +147,7 @@ def compare(session: Session, person: Table, edited: Table, constraints: GivenCo
     if explainer.has_rows_:
         figures |= faithfulness(rows, session.reference)
     return Compared(
-        flips=bool(session.goal.fresh_copy(edited.layout.unseen).decide(rows).met[0]),
+        flips=bool(session.goal.fresh_copy(edited.layout.unseen).confirm_rows(rows).met[0]),
         allowed=not violated,
         violated=tuple(kind for kind in violated if kind not in texts),
         changed=tuple(np.array(explainer.schema_.names)[~unchanged(own, rows)[0]].tolist()),
@@ -202,7 +202,7 @@ class Recheck:
 
     def decided(self, positions: np.ndarray) -> np.ndarray:
         """Which of the people at some positions have the desired decision as they are."""
-        return self._goal.decide(self.region.factuals[positions]).met
+        return self._goal.confirm_rows(self.region.factuals[positions]).met
 
     def options(self, rows: np.ndarray, owners: np.ndarray) -> Checked:
         """Puts options (m, d) of the people at the positions `owners`, (m,), into final form, and checks them.
@@ -212,7 +212,7 @@ class Recheck:
         rows = self.region.after(rows, owners).final_form(rows, np.arange(len(owners)))
         holds = self.region.changed(rows, owners).any(axis=1) | self.region.waits(rows, owners)
         holds &= self.region.allows(rows, owners)
-        holds[holds] = self._goal.decide(rows[holds]).met
+        holds[holds] = self._goal.confirm_rows(rows[holds]).met
         typicality = np.full(len(rows), math.nan)
         own = self.region.factuals[owners][holds]
         typicality[holds] = self._session.explainer._typicality(self._session.inspected, rows[holds], own)

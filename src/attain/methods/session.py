@@ -1,6 +1,6 @@
 """`Session`: an explainer, a model and what is asked of it. All that is learned about these is learned once.
 
-The path of a question: `explain` → `Session.answer` → the method's `_search` → `Problem.evaluate` → `Goal.judge` →
+The path of a question: `explain` → `Session.answer` → the method's `_search` → `Problem.evaluate` → `Goal.score_rows` →
 `Reader.read` → the model."""
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Session:
             at = np.arange(len(self.training)) if at is None else at
             new = at[~self._asked[at]]
             if len(new):
-                judged = self.goal.judge(self.training[new])
+                judged = self.goal.score_rows(self.training[new])
                 self._met[new], self._score[new], self._asked[new] = judged.met, judged.score, True
                 self._failed[new[list(judged.failures)]] = True
             return self._met[at], self._score[at]
@@ -181,7 +181,7 @@ class Session:
 
     def holds_for(self, model: Model) -> bool:
         """Whether the model, wrapped again, still answers as when the session was made."""
-        return self._fresh_goal({}, model).decide_again(self.training[:0]) is not None
+        return self._fresh_goal({}, model).confirm_again(self.training[:0]) is not None
 
     def _fresh_goal(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Goal:
         goal = self.goal.fresh_copy(unseen, model)
@@ -233,7 +233,7 @@ class Session:
                 _ = self.control
         goal = self.goal.fresh_copy(unseen) if model is None else self._fresh_goal(unseen, model)
         deadline = Deadline(timeout, len(table))
-        judged = goal.decide(rows) if model is None else goal.decide_again(rows)
+        judged = goal.confirm_rows(rows) if model is None else goal.confirm_again(rows)
         return None if judged is None else People(table, goal, Decided.of(table, judged), deadline, asked_before)
 
     def explain(

@@ -307,7 +307,7 @@ class Background:
     def _desired(self, name: str, table: Table, y: ArrayLike | None) -> tuple[BoolArray, BoolArray | None]:
         """Which rows meet the goal, and which are labelled with the target."""
         labels = _labelled(name, y, self.goal.target, table.labels)
-        return np.asarray(self.goal.decide(table.values).met, dtype=np.bool_), labels
+        return np.asarray(self.goal.confirm_rows(table.values).met, dtype=np.bool_), labels
 
 
 def evaluate(

@@ -31,7 +31,7 @@ def valid(answers: ArrayLike, goal: Goal, found: ArrayLike | None = None) -> Flo
     """1 for each answer that meets the goal by the model's own decision, else 0."""
 
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
-        return np.asarray(goal.decide(rows).met, dtype=np.float64)
+        return np.asarray(goal.confirm_rows(rows).met, dtype=np.float64)
 
     return measured(answers, found, len(goal.layout.schema), measure)
 
@@ -47,7 +47,7 @@ def type_valid(answers: ArrayLike, region: Region, goal: Goal, found: ArrayLike 
         owners = _owners(region, present)
         final = region.after(rows, owners).final_form(rows, np.arange(len(rows)))
         finished = unchanged(final, rows).all(axis=1)
-        met = np.asarray(goal.decide(rows).met, dtype=np.bool_)
+        met = np.asarray(goal.confirm_rows(rows).met, dtype=np.bool_)
         return np.asarray(finished & region.allows(rows, owners) & met, dtype=np.float64)
 
     return measured(answers, found, len(region.schema), measure)
@@ -71,7 +71,7 @@ def redundant(
         resets = region.derived(resets, own[at])
         broken = np.column_stack(list(region.violations(rows, owners).values()))
         newly = np.column_stack(list(region.violations(resets, owners[at]).values())) & ~broken[at]
-        needless = np.asarray(goal.decide(resets).met, dtype=np.bool_) & ~newly.any(axis=1)
+        needless = np.asarray(goal.confirm_rows(resets).met, dtype=np.bool_) & ~newly.any(axis=1)
         return np.bincount(at[needless], minlength=len(rows)).astype(np.float64)
 
     return measured(answers, found, len(region.schema), measure)
@@ -161,7 +161,7 @@ def valid_after_retraining(
     def measure(rows: FloatArray, _: BoolArray) -> FloatArray:
         met, number = np.zeros(len(rows)), 0
         for model in models:
-            met += unmargined_goal(model, train, target, probability).decide(rows).met
+            met += unmargined_goal(model, train, target, probability).confirm_rows(rows).met
             number += 1
         if not number:
             raise AttainError("models is empty; pass at least one retrained model")
@@ -216,7 +216,7 @@ def valid_after_inexact_execution(
         executed = percentiles.moved(rows, moves, ~unchanged(own, rows))
         repeated = np.repeat(owners, draws)
         final = region.final_form(executed.reshape(-1, rows.shape[1]), repeated, np.repeat(rows, draws, axis=0))
-        met = np.asarray(goal.decide(final).met, dtype=np.float64)
+        met = np.asarray(goal.confirm_rows(final).met, dtype=np.float64)
         return np.asarray(met.reshape(len(owners), draws).mean(axis=1))
 
     return measured(answers, found, len(percentiles.schema), measure)

@@ -108,7 +108,7 @@ class Classified(NamedTuple):
     probability
         Its probability of the target, (n,); NaN where it fails or gives none.
     judgement
-        Whether each row meets the goal, as `Goal.decide` says.
+        Whether each row meets the goal, as `Goal.confirm_rows` says.
     """
 
     labels: list[Label | None]
@@ -121,7 +121,7 @@ class Goal:
 
     What is asked, and what counts, follows from the answers about the probe:
 
-    | the request | the model gives | score | `judge` asks for | `decide` asks for | met |
+    | the request | the model gives | score | `score_rows` asks for | `confirm_rows` asks for | met |
     |---|---|---|---|---|---|
     | a class | scores that decide like `predict` | lead | scores | scores, labels | lead ≥ margin, and the label |
     | | scores that do not | lead, only a guide | scores, labels | scores, labels | the label |
@@ -147,8 +147,8 @@ class Goal:
         The distance in score that keeps answers off the boundary, where a model's last bits would decide.
     probe
         Rows of the matrix, at least one, such as `probe_rows` gives. The model is asked about them twice and must give
-        the same answer. If its scores decide like its `predict` on all of them, `judge` asks for scores alone. A model
-        that does not list its classes has those that it predicts for these rows.
+        the same answer. If its scores decide like its `predict` on all of them, `score_rows` asks for scores alone. A
+        model that does not list its classes has those that it predicts for these rows.
     tolerant
         Whether rows that the model fails on are judged: as not meeting the goal, with the lowest score of the probe.
         If not, they raise a `ModelError`. A model that fails on all of the probe raises one in any case.
@@ -157,7 +157,7 @@ class Goal:
     """
 
     compiled: CompiledScore | None = None
-    """What `judge` asks instead of the model, where that decides alike; see `attain.models.scores`."""
+    """What `score_rows` asks instead of the model, where that decides alike; see `attain.models.scores`."""
 
     def __init__(
         self,
@@ -206,11 +206,11 @@ class Goal:
         self._tried: dict[AnswerKind, np.ndarray] = {}
         self._guide: AnswerKind = self._chosen_guide()
         own = "labels" in self.reader.kinds and self.probability is None
-        self._decide_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
+        self._confirm_kinds = tuple(dict.fromkeys((self._guide, "labels"))) if own else (self._guide,)
         self.decisive = not own or self._agrees(self._guide)
         """Whether the score alone decides like `predict`, on the whole probe."""
-        self._judge_kinds = (self._guide,) if self.decisive else self._decide_kinds
-        met, score = self._met_and_score(dict(zip(self._decide_kinds, self._try(*self._decide_kinds), strict=True)))
+        self._score_kinds = (self._guide,) if self.decisive else self._confirm_kinds
+        met, score = self._met_and_score(dict(zip(self._confirm_kinds, self._try(*self._confirm_kinds), strict=True)))
         self.lowest = float(score.min())
         """The score of rows that the model does not say anything about: the lowest of the probe."""
         self.control = Control(self.reader.probe, met, score)
@@ -221,7 +221,7 @@ class Goal:
     ) -> Goal:
         """This goal with counts of zero, for rows with further levels, by column, that the schema does not have.
 
-        `model` is the same model, wrapped again: what has changed in it since is seen by `decide_again`.
+        `model` is the same model, wrapped again: what has changed in it since is seen by `confirm_again`.
         """
         goal = copy(self)
         goal.reader = self.reader.fresh_copy(unseen, self.model if model is None else model)
@@ -246,13 +246,13 @@ class Goal:
 
     @property
     def most_questions(self) -> int:
-        """The largest value of `Judgement.asked` that `judge` gives."""
-        return len(self._judge_kinds)
+        """The largest value of `Judgement.asked` that `score_rows` gives."""
+        return len(self._score_kinds)
 
     @property
     def last_questions(self) -> int:
-        """The largest value of `Judgement.asked` that `decide` gives."""
-        return len(self._decide_kinds)
+        """The largest value of `Judgement.asked` that `confirm_rows` gives."""
+        return len(self._confirm_kinds)
 
     @cached_property
     def answers_digest(self) -> str:
@@ -314,18 +314,18 @@ class Goal:
             return "probability"
         return {"labels": "decision", "probabilities": "lead in probability"}.get(self._guide, "lead in score")
 
-    def judge(self, rows: np.ndarray) -> Judgement:
+    def score_rows(self, rows: np.ndarray) -> Judgement:
         """Whether each row meets the goal, for searches: by as few calls as the probe allows, or a compiled score."""
         if self.compiled is None:
-            return self._judgement(len(rows), self._judge_kinds, *self.reader.read_each(rows, self._judge_kinds))
+            return self._judgement(len(rows), self._score_kinds, *self.reader.read_each(rows, self._score_kinds))
         score = self.compiled(rows)
         unknown = np.flatnonzero(np.isnan(score))
         self.reader.count_rows(len(rows) - len(unknown))
         met, asked = self.meets(score), np.ones(len(rows), dtype=np.int64)
         if not len(unknown):
             return Judgement(met, score, asked)
-        answers = self.reader.read_each(rows[unknown], self._judge_kinds)
-        judged = self._judgement(len(unknown), self._judge_kinds, *answers)
+        answers = self.reader.read_each(rows[unknown], self._score_kinds)
+        judged = self._judgement(len(unknown), self._score_kinds, *answers)
         met[unknown], score[unknown], asked[unknown] = judged.met, judged.score, judged.asked
         failures = {int(unknown[position]): sentence for position, sentence in judged.failures.items()}
         return Judgement(met, score, asked, failures)
@@ -340,13 +340,13 @@ class Goal:
             return np.asarray(score >= min(self.probability + self.margin, 1.0))
         return np.asarray(score >= self.margin)
 
-    def decide(self, rows: np.ndarray) -> Judgement:
+    def confirm_rows(self, rows: np.ndarray) -> Judgement:
         """Whether each row meets the goal, by the model's own decision and the score; for the last check."""
-        return self._judgement(len(rows), self._decide_kinds, *self.reader.read_each(rows, self._decide_kinds))
+        return self._judgement(len(rows), self._confirm_kinds, *self.reader.read_each(rows, self._confirm_kinds))
 
-    def decide_again(self, rows: np.ndarray) -> Judgement | None:
-        """`decide`, in one call of the model with the control; None where it now answers otherwise about that."""
-        reader, kinds, control = self.reader, self._decide_kinds, self.control
+    def confirm_again(self, rows: np.ndarray) -> Judgement | None:
+        """`confirm_rows`, in one call of the model with the control; None where it now answers otherwise about that."""
+        reader, kinds, control = self.reader, self._confirm_kinds, self.control
         n, before = len(control.rows), reader.count.rows
         try:
             answers = reader.read(np.concatenate((control.rows, rows)), kinds)
@@ -354,15 +354,15 @@ class Goal:
             now, judged = (met[:n], score[:n]), Judgement(met[n:], score[n:], np.full(len(rows), len(kinds)))
             reader.uncharged += n * len(kinds)
         except ModelError:  # one of the rows may be at fault
-            now = self.decide(control.rows)[:2]
+            now = self.confirm_rows(control.rows)[:2]
             reader.uncharged = reader.count.rows - before
-            judged = self.decide(rows)
+            judged = self.confirm_rows(rows)
         same = np.array_equal(now[0], control.met) and not _apart(control.score, now[1]).any()
         return judged if same else None
 
     def classify(self, rows: np.ndarray) -> Classified:
         """What the model decides about each row, with its probability of the target."""
-        kinds = self._decide_kinds
+        kinds = self._confirm_kinds
         if "probabilities" in self.reader.kinds:
             kinds = tuple(dict.fromkeys((*kinds, "probabilities")))
         taken, answers, failures = self.reader.read_each(rows, kinds)
@@ -491,11 +491,11 @@ class JointGoal(Goal):
     def rows_asked(self) -> int:
         return sum(goal.rows_asked for goal in self._goals)
 
-    def judge(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.judge for goal in self._goals], rows)
+    def score_rows(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.score_rows for goal in self._goals], rows)
 
-    def decide(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.decide for goal in self._goals], rows)
+    def confirm_rows(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.confirm_rows for goal in self._goals], rows)
 
     def compiled_score(self) -> Score | None:
         scores = [score for goal in self._goals if (score := goal.compiled_score()) is not None]
@@ -503,7 +503,7 @@ class JointGoal(Goal):
 
     def share(self, rows: np.ndarray) -> np.ndarray:
         """The share of the other goals that each row meets, (n,)."""
-        return np.mean([other.judge(rows).met for other in self._goals[1:]], axis=0)
+        return np.mean([other.score_rows(rows).met for other in self._goals[1:]], axis=0)
 
 
 def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:

@@ -7,8 +7,8 @@ differentiates. `additive_score` takes linear classifiers and tree ensembles.
 A search asks for many scores of few rows at a time, where most of what a library takes is spent on frames, checks and
 threads. `compile_score` reads a linear model or a tree ensemble out of its library, through the pipeline before it, and
 gives a function of the matrix with the same scores. It is used only if it decides like the model about every training
-row, with scores that differ by less than half of the goal's margin. Searches alone use it (`Goal.judge`): whatever a
-result says was decided by the model itself (`Goal.decide`).
+row, with scores that differ by less than half of the goal's margin. Only searches use it (`Goal.score_rows`): whatever
+a result says was decided by the model itself (`Goal.confirm_rows`).
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _beyond(feature: Feature, cells: np.ndarray) -> list[float]:
 
 def _threshold(goal: Goal, rows: np.ndarray, own: np.ndarray) -> float:
     """The least score that meets the goal, from the link between the model's score and what the goal is judged by."""
-    met, judged, *_ = goal.judge(rows)
+    met, judged, *_ = goal.score_rows(rows)
     if goal.probability is None:
         if np.allclose(judged, own, rtol=1e-9, atol=1e-9):
             return goal.margin
@@ -308,7 +308,7 @@ def _differentiated(goal: Goal, schema: Schema, rows: np.ndarray) -> Differentia
     try:
         score.slope(rows[:1])
     except ModelError as error:
-        goal.judge(rows[:1])  # a model that cannot be asked at all raises its own error
+        goal.score_rows(rows[:1])  # a model that cannot be asked at all raises its own error
         raise StructureError(f"{title} cannot be differentiated: {str(error)[:300]}") from error
     return score
 

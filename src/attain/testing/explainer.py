@@ -316,7 +316,7 @@ def _slow_world() -> Iterator[_Clock]:
     clock = _Clock()
     looks = [(Region, name, 0.02) for name in ("form_and_admit", "final_form", "admits", "allows", "kept")]
     with ExitStack() as stack:
-        for owner, name, seconds in (*looks, (Goal, "judge", 0.1), (Goal, "decide", 0.1)):
+        for owner, name, seconds in (*looks, (Goal, "score_rows", 0.1), (Goal, "confirm_rows", 0.1)):
             slower = clock.advanced_by(getattr(owner, name), seconds)
             stack.enter_context(patch.object(owner, name, slower))
         stack.enter_context(patch.object(problem, "time", clock))

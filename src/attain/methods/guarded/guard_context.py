@@ -62,7 +62,7 @@ class Calibration:
 
     def desired(self, goal: Goal, labelled: bool) -> np.ndarray:
         """The rows of the desired class: by the model and, where the guard's rows are `labelled`, by their labels."""
-        met = goal.judge(self.values).met
+        met = goal.score_rows(self.values).met
         if labelled and self.labels is not None:
             met = met & desired_labels(self.labels, goal.target)
         return self.values[met]

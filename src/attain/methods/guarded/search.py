@@ -406,7 +406,7 @@ class GuardedSearch:
                 met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), problem.goal.lowest)
                 able = positions(problem.affordable(whose, _reserve(problem)))
                 if able.size:
-                    met[able], score[able], questions, _ = problem.goal.judge(rows[able])
+                    met[able], score[able], questions, _ = problem.goal.score_rows(rows[able])
                     problem.ledger.charge(whose[able], questions)
                 ends = np.cumsum([len(part) for part in parts])
                 for search, part, end in zip(waiting, parts, ends, strict=True):

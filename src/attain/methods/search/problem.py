@@ -173,14 +173,14 @@ class Problem:
         if self.ledger.deadline.passed:
             n = len(rows)
             return Judgement(np.zeros(n, dtype=bool), np.full(n, self.goal.lowest), np.zeros(n, dtype=np.int64))
-        judged = self.goal.judge(rows)
+        judged = self.goal.score_rows(rows)
         if charged:
             self.ledger.charge(owners, judged.asked)
         return judged
 
     def decide(self, rows: np.ndarray, owners: np.ndarray) -> Judgement:
         """What the goal decides about rows in the end, charged to their owners, even after the deadline."""
-        judged = self.goal.decide(rows)
+        judged = self.goal.confirm_rows(rows)
         self.ledger.charge(owners, judged.asked)
         return judged
 
@@ -240,7 +240,7 @@ class Problem:
             chosen = chosen[first_of_each(rows[chosen], distinct[chosen])]
         affordable = self.affordable(owners[chosen], reserve)
         asked, unaffordable = chosen[affordable], chosen[~affordable]
-        met, score, questions, _ = self.goal.judge(rows[asked])
+        met, score, questions, _ = self.goal.score_rows(rows[asked])
         self.ledger.charge(owners[asked], questions)
         return Evaluated(rows, asked, met, score, unaffordable)
 
