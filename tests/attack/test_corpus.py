@@ -1,4 +1,4 @@
-"""Every kind of attack in the corpus is refused with a `FileError`, in less than a second and 100 MB."""
+"""Every kind of attack in the corpus is refused with a `FileError`, with at most a million calls and 100 MB."""
 
 import os
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The engine outlives hostile numbers and arrays, trees of any depth, and interruptions; and goes on as before."""
 
-import signal
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from attain.engine.trees import TreeSums
 from attain.testing import people
 from attain.testing.explainer import digest
 from tests.attack.engine import outcomes
+from tests.counting import calls_of, interrupted_at
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -33,24 +34,16 @@ def test_the_shapley_values_of_a_tree_of_a_hundred_thousand_levels_are_found() -
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # where Python cannot raise it
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
 def test_a_search_that_is_interrupted_anywhere_can_be_done_again() -> None:
     X = people.frame(200)
     y = people.labels(X)
     explainer, model = Guarded(people.schema(), random_state=0).fit(X, y), people.linear_model(X, y)
     refused = X[model.predict(X) == people.REFUSED].iloc[:12]
     expected = digest(explainer.explain(model, refused, target=people.DESIRED))
-    before, interrupted = signal.signal(signal.SIGALRM, signal.default_int_handler), 0
-    try:
-        for seconds in np.geomspace(1e-4, 0.2, 16):
-            try:
-                signal.setitimer(signal.ITIMER_REAL, seconds)
-                explainer.explain(model, refused, target=people.DESIRED)
-                signal.setitimer(signal.ITIMER_REAL, 0)
-            except KeyboardInterrupt:
-                interrupted += 1
-            assert digest(explainer.explain(model, refused, target=people.DESIRED)) == expected
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert interrupted >= 3
+    interrupted, calls = 0, calls_of(lambda: explainer.explain(model, refused, target=people.DESIRED))
+    for number in np.geomspace(10, 0.9 * calls, 16).astype(int):
+        with suppress(KeyboardInterrupt), interrupted_at(number) as clock:
+            explainer.explain(model, refused, target=people.DESIRED)
+        interrupted += clock.number == number
+        assert digest(explainer.explain(model, refused, target=people.DESIRED)) == expected
+    assert interrupted >= 12

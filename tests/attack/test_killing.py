@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.attack.killing import COMMANDS
+from tests.counting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def killed(kills: int, *commands: str) -> str:
     """What the harness prints, run in a process of its own; it ends with 1 where anything went wrong."""
     command = [sys.executable, "-m", "tests.attack.killing", "--kills", str(kills), "--commands", ";".join(commands)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=3000)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=4 * PATIENCE)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
 

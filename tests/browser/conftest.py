@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.browser.steps import TOKEN, Site
+from tests.counting import PATIENCE
 
 FOLDER = Path(__file__).parent
 
@@ -47,7 +48,7 @@ def serve() -> Iterator[Callable[..., Site]]:
     yield start
     for server, thread in running:
         server.should_exit = True
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +86,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
             viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale, accept_downloads=True
         )
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(1000 * PATIENCE)
         wrong: list[str] = []
         page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.request import Request, urlopen
 
+from tests.counting import PATIENCE
+
 TOKEN = "the-token-of-the-tests-of-the-page"
 
 
@@ -27,7 +29,7 @@ class Site:
         """The answer of the service itself."""
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
         body = None if question is None else json.dumps(question).encode()
-        with urlopen(Request(f"{self.address}/{path}", body, headers), timeout=60) as answer:
+        with urlopen(Request(f"{self.address}/{path}", body, headers), timeout=PATIENCE) as answer:
             return json.load(answer)
 
 
@@ -44,9 +46,9 @@ def settled(page: Any) -> None:
     until(page, "() => ![...document.querySelectorAll('.holds')].some(one => one.textContent === '…')")
 
 
-def until(page: Any, condition: str, given: Any = None, seconds: float = 20) -> None:
+def until(page: Any, condition: str, given: Any = None) -> None:
     """Waits for a JavaScript function to say true. Playwright's own needs `eval`, which the page's policy forbids."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not page.evaluate(condition, given):
         assert time.monotonic() < end, condition
         page.wait_for_timeout(30)

@@ -161,7 +161,7 @@ def test_methods_are_compared(german: Site, visit: Any) -> None:
         box = page.get_by_role("checkbox", name=name, exact=True)
         box.set_checked(name in ("Guarded", "GrowingSpheres"), force=True)
     page.get_by_role("button", name="Compare", exact=True).click()
-    page.wait_for_selector(".method", timeout=60_000)
+    page.wait_for_selector(".method")
     assert page.locator(".method h3").all_inner_texts() == ["Guarded", "GrowingSpheres"]
 
 

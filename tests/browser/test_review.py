@@ -22,7 +22,7 @@ def unreviewed(serve: Callable[..., Site]) -> Site:
 
 def opened(page: Any) -> None:
     page.get_by_role("button", name="Review", exact=True).click()
-    page.wait_for_selector(".asked", timeout=60_000)
+    page.wait_for_selector(".asked")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1280, "light")])
@@ -45,7 +45,7 @@ def test_a_scripted_reviewer_decides_until_all_answers_rest_on_decisions(
     assert "For the decision “granted”" in first.locator(".example").inner_text()
     # what each choice does comes by itself
     told = "[...document.querySelectorAll('.asked[open] .effect')].every(one => !['', '…'].includes(one.textContent))"
-    until(page, f"() => {told}", seconds=60)
+    until(page, f"() => {told}")
     effects = first.locator(".effect").all_inner_texts()
     assert any("are told something else" in text for text in effects)
     assert any("the answers stay the same" in text for text in effects)

@@ -22,6 +22,7 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.text import people_table
 from attain.testing import people
 from attain.testing.explainer import digest
+from tests.counting import PATIENCE
 
 EXPLAIN = ["explain", "e.attain", "refused.csv", "--index", "who", "--model", "mine:classifier", "--target", "granted"]
 
@@ -419,7 +420,7 @@ def test_everything_fits_the_terminal(
 def test_an_interrupted_run_writes_what_is_done_and_ends_with_130(files: Path) -> None:
     (files / "slow.py").write_text(
         "import time\nfrom mine import classifier\n\n\ndef decide(frame):\n"
-        "    if len(frame) not in (150, 6):\n        print('asked', flush=True)\n        time.sleep(20)\n"
+        "    if len(frame) not in (150, 6):\n        print('asked', flush=True)\n        time.sleep(9999)\n"
         "    return classifier.predict(frame)\n"
     )
     command = [sys.executable, "-m", "attain.cli", *EXPLAIN[:5], "--model", "slow:decide", "--target", "granted"]
@@ -428,7 +429,7 @@ def test_an_interrupted_run_writes_what_is_done_and_ends_with_130(files: Path) -
     assert process.stdout.readline() == "asked\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "INTERRUPTED" in out
     assert set(pd.read_csv("o.csv")["status"]) == {"INTERRUPTED"}

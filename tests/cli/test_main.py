@@ -9,6 +9,7 @@ import weakref
 import pytest
 
 from attain.cli import SENTENCE, main, stoppable
+from tests.counting import PATIENCE
 
 
 @pytest.mark.slow
@@ -43,7 +44,7 @@ def test_ctrl_c_that_python_has_to_ignore_is_raised_a_moment_later() -> None:
         kept = weakref.ref(items[0], gone)
         items.clear()
         with pytest.raises(KeyboardInterrupt):
-            time.sleep(5)
+            time.sleep(PATIENCE)
     assert kept() is None
     assert stop.code == 143
 
@@ -67,7 +68,7 @@ def test_ctrl_c_that_a_library_has_made_another_exception_of_ends_the_command(
 def test_a_signal_ends_a_command_with_a_sentence(number: int, expected: int) -> None:
     code = (
         "import time\nfrom attain import cli\n"
-        "def wait():\n    print('begun', flush=True)\n    time.sleep(20)\n"
+        "def wait():\n    print('begun', flush=True)\n    time.sleep(9999)\n"
         "def main():\n    with cli.stoppable() as stop:\n        return stop.code_of(wait)\n"
         "cli.main = main\ncli.program()\n"
     )
@@ -75,7 +76,7 @@ def test_a_signal_ends_a_command_with_a_sentence(number: int, expected: int) -> 
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(number)
-        _, errors = process.communicate(timeout=15)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == expected
     assert errors.decode().splitlines() == [SENTENCE]
 

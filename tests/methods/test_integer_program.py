@@ -1,8 +1,10 @@
 """The limit of integer programs: what is found without a proof is not called an optimum."""
 
+from typing import Any
+
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint
+from scipy.optimize import LinearConstraint, OptimizeResult
 
 from attain.methods.search import programs
 from attain.methods.search.programs import solve
@@ -43,7 +45,14 @@ def test_a_limit_before_any_solution_proves_nothing(monkeypatch: pytest.MonkeyPa
     assert not stopped.proven
 
 
-def test_time_is_a_limit_too() -> None:
+def test_time_is_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert knapsack(WEIGHTS.min(), seconds=0.0) == (None, np.inf, False)
-    stopped = knapsack(WEIGHTS.sum() / 2, seconds=1e-3)
-    assert not stopped.proven
+    limits = []
+
+    def stopped(*_: Any, options: dict[str, Any], **__: Any) -> OptimizeResult:
+        limits.append(options["time_limit"])
+        return OptimizeResult(x=np.ones(N), fun=COSTS.sum(), status=1)
+
+    monkeypatch.setattr(programs, "milp", stopped)
+    assert not knapsack(WEIGHTS.sum() / 2, seconds=7.0).proven
+    assert limits == [7.0]

@@ -14,6 +14,7 @@ import attain
 from attain.density import training
 from attain.methods.base import Explainer
 from attain.testing import people
+from tests.counting import PATIENCE
 from tests.processes.sharing import THREADS
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 def digests(*names):
     command = [sys.executable, "-m", "tests.processes.sharing", *names]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT)
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)
 
@@ -60,16 +61,16 @@ def test_a_process_forked_while_a_thread_learns_about_the_model_does_not_wait_fo
     def model(frame):
         if len(frame) == len(X):  # what is learned under a lock
             asked.set()
-            going_on.wait(60)
+            going_on.wait(PATIENCE)
         return frame["income"] > 3000
 
     thread = threading.Thread(target=explainer.session, args=(model,), kwargs={"target": True})
     thread.start()
-    assert asked.wait(60)
+    assert asked.wait(PATIENCE)
     child = os.fork()
     if not child:
         going_on.set()
-        signal.alarm(30)  # which ends it
+        signal.alarm(int(PATIENCE))  # which ends it
         os._exit(not len(explainer.session(model, target=True).reference))
     _, ended = os.waitpid(child, 0)
     going_on.set()

