@@ -1,7 +1,6 @@
-"""How far long work is, and how it is stopped.
+"""Progress bars, and Ctrl-C kept while processes start.
 
-A progress bar is drawn on standard error for work that takes longer than two seconds; none without a terminal. Whoever
-calls the work can listen instead, and stop it.
+A bar is drawn on standard error for work that takes longer than two seconds; none without a terminal.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import timedelta
 from functools import cache
 
@@ -21,24 +19,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 DELAY = 2.0
+"""Seconds until a bar is drawn."""
 _FIGURES = 70
 """The most characters that a label and figures take; what a terminal has beyond them is for the bar."""
-PEOPLE = "people"
-"""The unit of work that can be listened to."""
-
-Told = Callable[[int, int, int], None]
-"""Called with the steps done, all steps, and how many had an answer; may raise KeyboardInterrupt to stop the work."""
-_listener: ContextVar[tuple[Told, int] | None] = ContextVar("listener", default=None)
-
-
-@contextmanager
-def listening(told: Told, every: int) -> Iterator[None]:
-    """Calls `told` for work on people in this context, after at most `every` of them at a time; no bar is drawn."""
-    token = _listener.set((told, every))
-    try:
-        yield
-    finally:
-        _listener.reset(token)
 
 
 class Tracker:
@@ -48,10 +31,6 @@ class Tracker:
         self._total, self._label, self._unit = total, label, unit
         self._started, self._done, self._found = time.monotonic(), 0, 0
         self._bar: Progress | None = None
-        listener = _listener.get() if unit == PEOPLE else None
-        self._told = None if listener is None else listener[0]
-        self.most = None if listener is None else listener[1]
-        """After at most how many steps `update` must be called; None for any number."""
 
     def update(self, steps: int = 1, found: int | None = None) -> None:
         """Counts steps; with `found`, how many of them had an answer, and the bar shows the share over all."""
@@ -60,8 +39,6 @@ class Tracker:
     def show(self, done: int, found: int | None = None, asked: int | None = None) -> None:
         """Says how many steps are done in all; with `found`, how many of them, or of `asked`, had an answer."""
         self._done, self._found = done, found or 0
-        if self._told is not None:
-            return self._told(self._done, self._total, self._found)
         if self._bar is None:
             if time.monotonic() - self._started < DELAY or not sys.stderr.isatty():
                 return
@@ -84,7 +61,7 @@ class Tracker:
             self._bar.stop()
 
 
-def track(total: int, label: str, unit: str = PEOPLE) -> Tracker:
+def track(total: int, label: str, unit: str = "people") -> Tracker:
     """Tracks work of `total` steps; call `update` for the steps done, and `close` at the end."""
     return Tracker(total, label, unit)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -21,10 +21,11 @@ from typing import Final
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config  # type: ignore[import-untyped]
 
+from attain.core import progress
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError, FileError, Interrupted
 from attain.core.files import write_private
-from attain.core.progress import interrupts_kept, listening, track
+from attain.core.progress import interrupts_kept, track
 from attain.scale.answers import Shards, Summary
 from attain.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, pickled
 from attain.tables.streams import PeopleStream
@@ -182,14 +183,14 @@ def _by_processes(slices: Slices, state: bytes, folder: Path, workers: int) -> I
 
 
 def _follow(parent: int) -> None:
-    """Lets a worker end with the process that started it, which would take its answers, and with nothing else."""
+    """Lets a worker end with the process that started it and with nothing else, and draw no progress bars."""
+    progress.DELAY = math.inf
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _work(path: str, folder: str, number: int, people: pd.DataFrame) -> Summary:
-    with listening(lambda *_: None, sys.maxsize):  # no bars of workers
-        return _answer(_state(path), Shards(folder), number, people)
+    return _answer(_state(path), Shards(folder), number, people)
 
 
 @lru_cache(maxsize=1)

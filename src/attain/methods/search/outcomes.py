@@ -133,7 +133,7 @@ class Batches:
         self._waiting = np.flatnonzero([status is None for status in outcome])
         self.failures: dict[int, str] = {}
         self._bar = track(len(self._waiting), name)
-        size = max(most if self._bar.most is None else min(most, self._bar.most), 1)
+        size = max(most, 1)
         self._left = [self._waiting[at : at + size] for at in range(0, len(self._waiting), size)][::-1]
         self._parts: list[Answers] = []
         self.interrupted = False
