@@ -123,7 +123,7 @@ def test_the_share_is_charged_and_real_people_stand_beside_it(answers: AnswerMat
     np.testing.assert_array_equal(evaluation.frame["possible"], [0, 0, 0, 0, 1, NAN])
     line = evaluation.summary.loc["possible"]
     assert line[["mean", "charged", "real"]].tolist() == pytest.approx([1 / 5, 1 / 6, 397 / 400])
-    assert "0.993" in str(evaluation)
+    assert "99 %" in str(evaluation)
     without = evaluation.summary.drop(index="possible")
     assert without["real"].isna().all()  # nobody was held out
 

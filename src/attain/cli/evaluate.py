@@ -23,7 +23,7 @@ from attain.cli.terminal import as_json, note, say, say_json, width
 from attain.core.drawing import style
 from attain.core.errors import AttainError, listed
 from attain.core.files import write_atomically
-from attain.core.text import NONE, plain, table, wrapped
+from attain.core.text import plain
 from attain.metrics import (
     DEFAULT,
     Background,
@@ -33,8 +33,7 @@ from attain.metrics import (
     paired_comparison,
     recourse_gap,
 )
-from attain.metrics.differences import PAIRED, PAIRED_NOTE, p_value, paired_rows
-from attain.metrics.measures import MEASURES
+from attain.metrics.differences import paired_text
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.scale.answers import AnswersFolder
@@ -45,10 +44,6 @@ from attain.tables.files import check_ending, read_any, written
 from attain.tables.labels import column_groups
 
 _DEMO_ROWS: Final = 20
-_MOST_LAWS: Final = 5
-"""The most broken laws that are printed."""
-_SAME: Final = "inlier_20"
-"""Equal to `inlier`."""
 
 
 class _Answers(NamedTuple):
@@ -192,69 +187,11 @@ def _say(method: str, evaluation: Evaluation, comparison: pd.DataFrame | None, g
         f"{evaluation.asked.sum():,} people who needed an answer have one. The reference is "
         f"{len(evaluation.reference):,} real people of the desired class."
     )
-    _say_summary(evaluation.summary)
-    _say_laws(evaluation)
+    print(f"\n{evaluation.text(width())}")
     if comparison is not None:
-        _say_pairs(comparison)
+        print(f"\n{paired_text(comparison, width())}")
     if gap is not None:
-        _say_groups(gap)
-
-
-def _say_summary(summary: pd.DataFrame) -> None:
-    """One line for each measure: both averages with their intervals, real people's, and which direction is better."""
-    with_real = bool(summary["real"].notna().any())
-    header = ["measure", "answered", "charged", *(["real people"] if with_real else []), "better"]
-    rows = []
-    for name, row in summary.drop(index=_SAME, errors="ignore").iterrows():
-        measure = MEASURES[str(name)]
-        answered = measure.estimate(row["mean"], row["low"], row["high"])
-        charged = measure.estimate(row["charged"], row["charged_low"], row["charged_high"])
-        real = [measure.written(row["real"])] if with_real else []
-        rows.append((measure.title, answered, charged, *real, measure.better))
-    print(f"\n{table(header, rows, width=width(), right=range(1, len(header) - 1))}\n")
-    say(
-        "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer "
-        "counts as the worst case. In brackets: 95 % intervals over people."
-        + (" real people: mean over real people whom the measure does not rest on." if with_real else "")
-    )
-
-
-def _say_laws(evaluation: Evaluation) -> None:
-    """A sentence for each of the laws that answers break most."""
-    laws = evaluation.context.laws
-    if not laws:
-        return
-    broken, number = evaluation.broken_laws, int(evaluation.frame["found"].sum())
-    say(f"\nOf {len(laws)} laws that hold for people in --test, answers break {len(broken) or 'none'}.")
-    for row in broken.head(_MOST_LAWS).to_dict("records"):
-        own = f" ({row['factuals']} for people who break it themselves)" if row["factuals"] else ""
-        say(
-            f"- {plain(row['sentence'] or row['law'])}: {row['answers']} of {number} answers break this{own}, and "
-            f"{100 * row['real_share']:.1f} % of people in --train."
-        )
-
-
-def _say_pairs(comparison: pd.DataFrame) -> None:
-    """A table for each pair of methods."""
-    for (first, second), pair in comparison.groupby(["first", "second"], sort=False):
-        print(f"\n{wrapped(f'{plain(first)} − {plain(second)}', width())}")
-        print(table(PAIRED, paired_rows(pair), width=width(), right=range(1, len(PAIRED) - 1)))
-    say(f"\n{PAIRED_NOTE}")
-
-
-def _say_groups(gap: RecourseGap) -> None:
-    """A table of the groups, and one of the two between which each measure differs most."""
-    groups, gaps = [], []
-    for row in gap.groups.to_dict("records"):
-        measure = MEASURES[row["measure"]]
-        groups.append((measure.title, row["group"], row["n"], measure.estimate(row["mean"], row["low"], row["high"])))
-    for name, row in gap.gaps.to_dict("index").items():
-        measure = MEASURES[str(name)]
-        ends = [row[end] if row["gap"] > 0 else NONE for end in ("highest", "lowest")]
-        difference = measure.estimate(row["gap"], row["low"], row["high"])
-        gaps.append((measure.title, *ends, difference, p_value(row["p_value"])))
-    print(f"\n{table(('measure', 'group', 'people', 'charged'), groups, width=width(), right=(2,))}\n")
-    print(table(("measure", "highest", "lowest", "gap", "p"), gaps, width=width(), right=(3, 4)))
+        print(f"\n{gap.text(width())}")
 
 
 def compare(given: Given) -> int:

@@ -25,6 +25,7 @@ from attain.core.intervals import (
     resampled,
     share_interval,
 )
+from attain.core.text import NONE, plain, table, wrapped
 from attain.metrics.measures import MEASURES, Measure
 
 if TYPE_CHECKING:
@@ -108,6 +109,15 @@ def paired_rows(pair: pd.DataFrame) -> list[tuple[str, ...]]:
     return rows
 
 
+def paired_text(comparison: pd.DataFrame, width: int | None = None) -> str:
+    """A table for each pair of methods, for a terminal, and what its columns mean."""
+    parts = []
+    for (first, second), pair in comparison.groupby(["first", "second"], sort=False):
+        shown = table(PAIRED, paired_rows(pair), width=width, right=range(1, len(PAIRED) - 1))
+        parts.append(f"{wrapped(f'{plain(first)} − {plain(second)}', width)}\n{shown}")
+    return "\n\n".join([*parts, wrapped(PAIRED_NOTE, width)])
+
+
 def _verdict(difference: float, corrected: float, good: str) -> str:
     if math.isnan(difference) or difference == 0:
         return "–" if math.isnan(difference) else "equal"
@@ -118,7 +128,7 @@ def _verdict(difference: float, corrected: float, good: str) -> str:
 
 def p_value(value: float) -> str:
     """A p-value for reading."""
-    return "–" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return NONE if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
@@ -148,6 +158,16 @@ class RecourseGap:
 
     groups: pd.DataFrame
     gaps: pd.DataFrame
+
+    def text(self, width: int | None = None) -> str:
+        """A table for a terminal of the two groups between which each measure differs most."""
+        rows = []
+        for name, row in self.gaps.to_dict("index").items():
+            measure = MEASURES[str(name)]
+            ends = [row[end] if row["gap"] > 0 else NONE for end in ("highest", "lowest")]
+            gap = measure.estimate(row["gap"], row["low"], row["high"])
+            rows.append((measure.title, *ends, gap, p_value(row["p_value"])))
+        return table(("measure", "highest", "lowest", "gap", "p"), rows, width=width, right=(3, 4))
 
 
 def recourse_gap(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import AttainError, DataError, listed
 from attain.core.intervals import CONFIDENCE, NOTHING, RESAMPLES, mean_intervals, share_interval
+from attain.core.text import table, wrapped
 from attain.metrics.laws import Relations, broken
 from attain.metrics.measures import (
     DEFAULT,
@@ -34,6 +35,15 @@ from attain.tables import Table, read_labels
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
+
+
+_SAME: Final = "inlier_20"
+"""Equal to `inlier`."""
+_NOTE: Final = (
+    "answered: mean over people with an answer. charged: mean over all who needed one, where a missing answer counts "
+    "as the worst case. In brackets: 95 % intervals over people."
+)
+_REAL_NOTE: Final = " real people: mean over real people whom the measure does not rest on."
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,11 +137,29 @@ class Evaluation:
             }
         )
 
+    def text(self, width: int | None = None) -> str:
+        """The summary as a table for a terminal, what its columns mean, and how many laws answers break."""
+        summary = self.summary.drop(index=_SAME, errors="ignore")
+        with_real = bool(summary["real"].notna().any())
+        header = ["measure", "answered", "charged", *(["real people"] if with_real else []), "better"]
+        rows = []
+        for name, row in summary.to_dict("index").items():
+            measure = self.measures[str(name)]
+            answered = measure.estimate(row["mean"], row["low"], row["high"])
+            charged = measure.estimate(row["charged"], row["charged_low"], row["charged_high"])
+            real = [measure.written(row["real"])] if with_real else []
+            rows.append((measure.title, answered, charged, *real, measure.better))
+        parts = [table(header, rows, width=width, right=range(1, len(header) - 1))]
+        parts.append(wrapped(_NOTE + (_REAL_NOTE if with_real else ""), width))
+        if self.context.laws:
+            counts = f"{len(self.context.laws)}, broken by answers: {len(self.broken_laws)}"
+            parts.append(wrapped(f"Laws of held-out people: {counts}.", width))
+        elif self.context.held_out is not None:
+            parts.append(wrapped("possible is not measured: no laws were found in the held-out people.", width))
+        return "\n\n".join(parts)
+
     def __str__(self) -> str:
-        table = self.summary.to_string(float_format="{:.3f}".format)
-        if self.context.held_out is None or self.context.laws:
-            return table
-        return f"{table}\n\npossible is not measured: no laws were found in the held-out rows."
+        return self.text()
 
 
 class Background:
