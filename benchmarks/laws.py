@@ -21,7 +21,8 @@ from attain import Feature
 from attain.core.errors import AttainError
 from attain.datasets import load_german
 from attain.schema import Schema
-from attain.schema.formulas import And, Comparison, Formula, Implication, View
+from attain.schema.evaluator import evaluate
+from attain.schema.formulas import And, Comparison, Formula, Implication
 from attain.schema.language import parse_rule
 from attain.schema.laws import KEPT, Law, find_laws
 from attain.tables import Table
@@ -145,8 +146,8 @@ def _loaded() -> Iterator[tuple[str, Table]]:
 
 def _broken(laws: Sequence[Law], features: Sequence[Feature], values: np.ndarray) -> float:
     """The share of rows that break any of the laws."""
-    named, view = {feature.name: feature for feature in features}, View(features, values)
-    masks = [parse_rule(law.text, named).judge(view)[1] for law in laws]
+    named = {feature.name: feature for feature in features}
+    masks = [evaluate(features, values, parse_rule(law.text, named))[:, 0] == -1 for law in laws]
     return float(np.mean(np.logical_or.reduce(masks))) if masks else 0.0
 
 

@@ -154,7 +154,7 @@ def cases(seed: int) -> Iterator[Callable[[], Any]]:
             partial(region.settler.settled, rows, owners, guides if random.random() < 0.5 else None),
             partial(region.settler.unlawful, rows, owners),
             partial(region.settler.kept, rows, owners),
-            partial(region.book.engine.broken, rows),
+            partial(region.book.kept, rows),
             partial(region.book.engine.computed, rows, guides, True),
             partial(on_grid, rows, step),
             partial(spacing, rows, step),

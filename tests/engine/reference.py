@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication, View
+from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication
 from attain.tables import Region
+from tests import rules
 
 Row = list[float]
 
@@ -93,7 +94,7 @@ class Reference:
         return found if self.ordinary(j, found) and found != own else own
 
     def value(self, expression: Expression, row: Row) -> float:
-        return float(expression({name: np.array([row[j]]) for j, name in enumerate(self.region.schema.names)}).item())
+        return rules.value(expression, dict(zip(self.region.schema.names, row, strict=True)))
 
     def formed(self, row: Row) -> Row:
         """A row on its grid and within its limits, with its computed columns."""
@@ -127,7 +128,9 @@ class Reference:
     # rules
 
     def breaks(self, formula: Formula, row: Row) -> bool:
-        return bool(formula.judge(View(self.features, np.array([row])))[1].all())
+        names = self.region.schema.names
+        cells, features = (dict(zip(names, given, strict=True)) for given in (row, self.features))
+        return rules.truth(formula, cells, features) is False
 
     def excess(self, formula: Formula, row: Row) -> float:
         """By how much a row breaks a formula."""

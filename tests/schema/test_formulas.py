@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attain.schema import Feature, Rule, Schema
-from attain.schema.formulas import And, Comparison, Formula, Implication, Missing, Not, Or, View, conjuncts
+from attain.schema.evaluator import evaluate
+from attain.schema.formulas import And, Comparison, Formula, Implication, Missing, Not, Or, conjuncts
 from attain.schema.language import parse_rule
+from tests import rules
+from tests.rules import Truth, conjunction, disjunction, negation
 
 NAN = math.nan
 FEATURES = (
@@ -30,16 +33,14 @@ ROWS = np.array(
     list(itertools.product(*NUMBERS.values(), (NAN, 0, 1), (0, 1), (NAN, 0, 1, 2), (0, 1), (0, 1, 2))), dtype=np.float64
 )
 
-Truth = bool | None
 Cells = dict[str, float]
 Plain = Callable[[Cells], Truth]
 
 
 def judged(text: str, rows: np.ndarray = ROWS) -> list[Truth]:
-    true, false = parse_rule(text, COLUMNS).judge(View(FEATURES, rows))
-    assert true.shape == false.shape == (len(rows),)
-    assert not (true & false).any()
-    return [True if yes else False if no else None for yes, no in zip(true, false, strict=True)]
+    verdicts = evaluate(FEATURES, rows, parse_rule(text, COLUMNS))
+    assert verdicts.shape == (len(rows), 1)
+    return [{1.0: True, 0.0: None, -1.0: False}[verdict] for verdict in verdicts[:, 0].tolist()]
 
 
 def cells_of(rows: np.ndarray) -> list[Cells]:
@@ -111,18 +112,6 @@ LEVEL_TESTS = [
 ]
 
 
-def conjunction(truths: list[Truth]) -> Truth:
-    return False if False in truths else None if None in truths else True
-
-
-def negation(truth: Truth) -> Truth:
-    return None if truth is None else not truth
-
-
-def disjunction(truths: list[Truth]) -> Truth:
-    return negation(conjunction([negation(truth) for truth in truths]))
-
-
 def compound(parts: st.SearchStrategy[tuple[str, Plain]]) -> st.SearchStrategy[tuple[str, Plain]]:
     several = st.lists(parts, min_size=2, max_size=3)
     return st.one_of(
@@ -146,7 +135,9 @@ FORMULAS = st.recursive(st.one_of(comparisons(), st.sampled_from(LEVEL_TESTS)), 
 def test_formulas_say_what_three_valued_logic_says(formula: tuple[str, Plain], random: object) -> None:
     text, plain = formula
     rows = ROWS[random.sample(range(len(ROWS)), 100)]  # type: ignore[attr-defined]
-    assert judged(text, rows) == [plain(cells) for cells in cells_of(rows)], text
+    parsed = parse_rule(text, COLUMNS)
+    for verdict, cells in zip(judged(text, rows), cells_of(rows), strict=True):
+        assert verdict == plain(cells) == rules.truth(parsed, cells, COLUMNS), text
 
 
 @given(FORMULAS)
@@ -234,7 +225,7 @@ def rule(text: str) -> Rule:
 
 def test_a_rule_is_broken_only_where_it_is_certainly_false() -> None:
     rows = np.vstack([row(a=2, b_c=1), row(a=1, b_c=1), row(a=NAN, b_c=1), row(a=-9, b_c=1)])
-    assert rule("a <= `b c`").broken(View(FEATURES, rows)).tolist() == [True, False, False, False]
+    assert evaluate(FEATURES, rows, rule("a <= `b c`").formula)[:, 0].tolist() == [-1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -261,4 +252,5 @@ def test_other_rules_determine_nothing(text: str) -> None:
 def test_a_determined_level_is_its_position() -> None:
     found = rule("grade = table(`b c`, {0: high, 1: 'low'})").determines
     assert found is not None
-    np.testing.assert_array_equal(found[1]({"b c": np.array([0, 1, 2, NAN])}), [2, 0, NAN, NAN])
+    cells = np.array([[0.0], [1], [2], [NAN]])
+    np.testing.assert_array_equal(evaluate([COLUMNS["b c"]], cells, found[1])[:, 0], [2, 0, NAN, NAN])

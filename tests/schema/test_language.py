@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from attain.core.errors import SchemaError
 from attain.schema import Feature
-from attain.schema.formulas import Among, Comparison, Formula, Implication, View
+from attain.schema.evaluator import evaluate
+from attain.schema.formulas import Among, Comparison, Formula, Implication
 from attain.schema.language import parse_expression, parse_rule, quoted_level, quoted_name
 from tests.counting import Name, calls_of, counted
 
@@ -120,8 +121,8 @@ def test_a_quoted_level_is_read_as_the_level(known: list[str | bool | int | floa
     written = quoted_level(known[position])
     for text in (f"x={written}", f"x in ({written})", f"x = table(x, {{{written}: {written}}})"):
         formula = parse_rule(text, columns)
-        view = View(columns.values(), np.arange(len(known), dtype=np.float64)[:, None])
-        assert np.flatnonzero(formula.judge(view)[0]).tolist() == [position]
+        rows = np.arange(len(known), dtype=np.float64)[:, None]
+        assert np.flatnonzero(evaluate([*columns.values()], rows, formula) == 1).tolist() == [position]
 
 
 def test_plain_words_are_not_quoted() -> None:
@@ -280,8 +281,9 @@ def test_a_table_of_a_thousand_levels_is_read_in_linear_time() -> None:
     assert calls.number < 500 * len(levels)
     assert isinstance(listed, Among)
     rows = np.repeat(np.arange(1000.0), 2).reshape(-1, 2)
-    assert formula.judge(View(columns.values(), rows))[0].all()
-    assert formula.judge(View(columns.values(), rows + np.array([0, 1])))[1][:-1].all()
+    features = [*columns.values()]
+    assert (evaluate(features, rows, formula) == 1).all()
+    assert (evaluate(features, rows + np.array([0, 1]), formula)[:-1] == -1).all()
 
 
 PIECES = ["if", "then", "and", "or", "not", "in", "is", "missing", "debt", "`days past due`", "owner", "yes", "job"]
@@ -296,5 +298,4 @@ def test_any_text_is_a_rule_or_a_schema_error(text: str) -> None:
     except SchemaError:
         return
     assert parsed(formula.text) == formula
-    true, false = formula.judge(View(FEATURES, np.zeros((2, len(FEATURES)))))
-    assert true.shape == false.shape == (2,)
+    assert set(evaluate(FEATURES, np.zeros((2, len(FEATURES))), formula).ravel()) <= {1, 0, -1}

@@ -15,23 +15,29 @@ from scipy import stats
 import attain
 from attain import Feature, Schema
 from attain.core.errors import AttainError, DataError
-from attain.schema.formulas import Implication, View
+from attain.schema.formulas import Implication
 from attain.schema.language import parse_rule
 from attain.schema.law_candidates import Counts, Test, chance, edge, rate
 from attain.schema.law_states import SMALLEST, shuffled
 from attain.schema.laws import Law, find_laws
+from tests.rules import truth
 
 N = 4000
 
 
 def _counted(law: Law, features: list[Feature], values: np.ndarray) -> tuple[int, int]:
     """The rows that a law applies to and those that break it."""
-    formula, view = parse_rule(law.text, {feature.name: feature for feature in features}), View(features, values)
-    true, false = formula.judge(view)
-    applies = true | false
-    if isinstance(formula, Implication):
-        applies = formula.condition.judge(view)[0] & np.logical_or(*formula.consequence.judge(view))
-    return int(applies.sum()), int(false.sum())
+    named = {feature.name: feature for feature in features}
+    formula, applies, broken = parse_rule(law.text, named), 0, 0
+    for row in values.tolist():
+        cells = dict(zip(named, row, strict=True))
+        said = truth(formula, cells, named)
+        speaks = said is not None
+        if isinstance(formula, Implication):
+            speaks = truth(formula.condition, cells, named) is True
+            speaks = speaks and truth(formula.consequence, cells, named) is not None
+        applies, broken = applies + speaks, broken + (said is False)
+    return applies, broken
 
 
 def _levels(name: str, count: int) -> Feature:

@@ -17,7 +17,7 @@ from attain.core.files import check_writable
 from attain.core.text import plain, wrapped
 from attain.population.relations import Relations
 from attain.schema import Schema
-from attain.schema.formulas import View
+from attain.schema.evaluator import evaluate
 from attain.schema.law_candidates import LARGEST_RATE
 from attain.schema.law_states import SMALLEST
 from attain.schema.laws import find, propose
@@ -63,8 +63,9 @@ def check(given: Given) -> None:
     schema = read_file(given.schema)
     people = read_people(given, given.data, schema).frame
     values = Table.read(people, schema, given.data).values
-    view = View(schema, values)
-    broken = {rule.text: int(rule.broken(view).sum()) for rule in (*schema.parsed_rules, *schema.parsed_laws)}
+    rules = (*schema.parsed_rules, *schema.parsed_laws)
+    verdicts = evaluate(schema.features, values, *(rule.formula for rule in rules))
+    broken = {rule.text: int((verdicts[:, k] == -1).sum()) for k, rule in enumerate(rules)}
     questions = schema.questions(people)
     if given.json:
         found = {text: count for text, count in broken.items() if count}

@@ -21,6 +21,7 @@ from attain.density.likelihoods import Family
 from attain.density.network import Network, Sizes
 from attain.density.uniforms import draw_keys, row_keys
 from attain.schema import Schema
+from attain.schema.evaluator import evaluate
 from attain.tables import Table
 
 if TYPE_CHECKING:
@@ -324,8 +325,7 @@ def completed(
     """Complete rows: cells of the free columns, or of those at some positions, within their bounds; others copied."""
     rows = values.copy()
     for column, position in enumerate(schema.free_columns if positions is None else positions):
-        feature = schema.features[position]
-        cells = free[:, column].astype(np.float64)
+        feature, cells = schema.features[position], free[:, column].astype(np.float64)
         low, high = (np.inf * sign if b is None else b for b, sign in zip(feature.bounds, (-1, 1), strict=True))
         rows[:, position] = np.where(np.isin(cells, list(feature.special)), cells, np.clip(cells, low, high))
     return with_derived(rows, schema)
@@ -334,7 +334,7 @@ def completed(
 def with_derived(rows: np.ndarray, schema: Schema) -> np.ndarray:
     """The rows with their computed columns computed, in place."""
     for position, expression in schema.derivations:
-        rows[:, position] = expression({name: rows[:, j] for j, name in enumerate(schema.names)})
+        rows[:, [position]] = evaluate(schema.features, rows, expression)
     return rows
 
 

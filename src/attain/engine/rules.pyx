@@ -229,19 +229,18 @@ cdef class Rules:
             if self.column[j].kind < LEVELS and row[j] != own[j]:
                 row[j] = rounded(row[j], &self.column[j].grid)
 
-    def broken(self, rows):
-        """Which rule (column) each row breaks, (n, rules)."""
+    def values(self, rows, spans):
+        """What each span of instructions (k, 2) makes of each row, (n, k)."""
         cdef const double[:, ::1] cells = matrix(rows, self.columns)
-        cdef unsigned char[:, ::1] result = np.empty((len(rows), self.number), dtype=np.uint8)
-        cdef double[::1] space = np.empty(self.room + 1)
-        cdef Room room = self.divided(&space[0])
+        cdef const Py_ssize_t[:, ::1] ends = spans
+        cdef double[:, ::1] result = np.empty((len(cells), len(ends)))
+        cdef double[::1] stack = np.empty(self.depth + 1)
         cdef Py_ssize_t i, k
         with nogil:
             for i in range(cells.shape[0]):
-                self.find_broken(&cells[i, 0], room)
-                for k in range(self.number):
-                    result[i, k] = room.broken[k]
-        return np.asarray(result).view(bool)
+                for k in range(ends.shape[0]):
+                    result[i, k] = self.run(Span(ends[k, 0], ends[k, 1]), &cells[i, 0], &stack[0])
+        return np.asarray(result)
 
     def computed(self, rows, factuals, bint rounds):
         """The rows with their computed columns computed again; with `rounds` on their grid."""

@@ -23,6 +23,7 @@ from attain.population.percentiles import Percentiles
 from attain.population.relations import in_order
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
+from attain.schema.evaluator import evaluate
 from attain.schema.laws import Law
 from attain.tables import RuleBook, on_grid
 from attain.tables.cells import ordinary_cells, unchanged
@@ -83,8 +84,7 @@ def broken(rows: FloatArray, laws: Iterable[str | Law], schema: Schema) -> BoolA
         if rule.determines is not None and schema[rule.determines[0]].numeric:
             name, expression = rule.determines
             step, cells = schema[name].step, rows[:, schema.position(name)]
-            value = expression({column: rows[:, schema.position(column)] for column in expression.names})
-            result[:, k] &= on_grid(value, step) != on_grid(cells, step)
+            result[:, k] &= on_grid(evaluate(schema.features, rows, expression)[:, 0], step) != on_grid(cells, step)
     return result
 
 

@@ -1,8 +1,8 @@
 """Expressions, which are computed from the columns of a row, and formulas: what rules say about rows.
 
 An `Expression` is a short program in postfix order: each step puts a value on a stack, or replaces the topmost values
-by what an operation makes of them. Evaluation takes no recursion, so an expression may be of any length. The text of
-both is described and parsed in `attain.schema.language`.
+by what an operation makes of them. `attain.schema.evaluator` evaluates both; `attain.schema.language` describes and
+parses the text of both.
 
 Formulas are in three-valued logic: true, false, or unknown. A comparison is unknown where one of its numbers is missing
 or a special code, or where its value is undefined (NaN). Special codes count as values where a column is tested for
@@ -13,58 +13,22 @@ row breaks a rule only where the rule is certainly false.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from attain.schema.feature import Feature, ordinary
-
-Columns: TypeAlias = Mapping[str, np.ndarray]
 Step: TypeAlias = tuple[str, Any]
 """(`number`, its value), (`column`, its name), (`table`, a `Lookup`), or (an operation, the number of its operands)."""
 LinearForm: TypeAlias = tuple[dict[str, float], float]
 """Σ weights[name] · column + constant."""
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": lambda *values: reduce(np.add, values),
-    "min": lambda *values: reduce(np.minimum, values),
-    "max": lambda *values: reduce(np.maximum, values),
-    "abs": np.abs,
-    "round": np.round,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "sqrt": np.sqrt,
-    "log": np.log,
-    "exp": np.exp,
-}
+FUNCTIONS = ("sum", "min", "max", "abs", "round", "floor", "ceil", "sqrt", "log", "exp")
 OF_SEVERAL = ("sum", "min", "max")
 """The functions that take any number of arguments; the others take one."""
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "**": np.power,
-    "negate": np.negative,
-    **FUNCTIONS,
-}
-_TOLERANCE = 1e-9
-
-
-def tolerance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The largest difference between numbers that count as equal: 0.1 + 0.2 = 0.3."""
-    return _TOLERANCE * np.maximum(1.0, np.minimum(np.abs(left), np.abs(right)))
-
-
-def located(cells: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The position of each cell among the keys, which are sorted, and whether it is one of them."""
-    after = np.searchsorted(keys, cells).clip(max=len(keys) - 1)
-    before = np.maximum(after - 1, 0)
-    nearest = np.where(np.abs(cells - keys[before]) < np.abs(cells - keys[after]), before, after)
-    return nearest, np.abs(cells - keys[nearest]) <= tolerance(cells, keys[nearest])
+_OPERATIONS = ("+", "-", "*", "/", "**", "negate", *FUNCTIONS)
 
 
 @dataclass(frozen=True)
@@ -84,11 +48,6 @@ class Lookup:
         order = np.argsort(self.keys)
         return np.array(self.keys)[order], np.array(self.values)[order]
 
-    def __call__(self, columns: Columns) -> np.ndarray:
-        keys, values = self.sorted
-        nearest, found = located(np.asarray(columns[self.name], dtype=np.float64), keys)
-        return np.where(found, values[nearest], np.nan)
-
 
 @dataclass(frozen=True)
 class Expression:
@@ -96,24 +55,6 @@ class Expression:
 
     text: str = field(compare=False)
     steps: tuple[Step, ...]
-
-    def __call__(self, columns: Columns) -> np.ndarray:
-        """The value in every row; NaN or infinite where it is undefined."""
-        if len(self.steps) == 1 and self.steps[0][0] == "column":  # by far the most frequent, and needs no errstate
-            return np.asarray(columns[self.steps[0][1]], dtype=np.float64)
-        stack: list[Any] = []
-        with np.errstate(all="ignore"):
-            for kind, content in self.steps:
-                if kind == "number":
-                    stack.append(content)
-                elif kind == "column":
-                    stack.append(columns[content])
-                elif kind == "table":
-                    stack.append(content(columns))
-                else:
-                    operands = stack[-content:]
-                    stack[-content:] = [_OPERATIONS[kind](*operands)]
-        return np.asarray(stack.pop(), dtype=np.float64)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -209,34 +150,6 @@ def scaled(form: LinearForm, factor: float) -> LinearForm:
     return {name: factor * weight for name, weight in form[0].items()}, factor * form[1]
 
 
-Verdict: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""The rows in which a formula is certainly true, and those in which it is certainly false, each of shape (n,)."""
-
-_HOLDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "<=": lambda gap, slack: gap <= slack,
-    ">=": lambda gap, slack: gap >= -slack,
-    "<": lambda gap, slack: gap < -slack,
-    ">": lambda gap, slack: gap > slack,
-    "=": lambda gap, slack: np.abs(gap) <= slack,
-    "≠": lambda gap, slack: np.abs(gap) > slack,
-}
-
-
-class View:
-    """The columns of a matrix, (n, d), and which of their cells are known. The matrix must not change meanwhile."""
-
-    def __init__(self, features: Iterable[Feature], rows: np.ndarray) -> None:
-        self._features = {feature.name: feature for feature in features}
-        self.columns: Columns = {name: rows[:, j] for j, name in enumerate(self._features)}
-        self._known: dict[str, np.ndarray] = {}
-
-    def known(self, name: str) -> np.ndarray:
-        """Which cells of the column are neither missing nor special codes."""
-        if name not in self._known:
-            self._known[name] = ordinary(self._features[name], self.columns[name])
-        return self._known[name]
-
-
 @dataclass(frozen=True)
 class Comparison:
     """`left <= right`; levels are compared by their positions."""
@@ -245,18 +158,6 @@ class Comparison:
     left: Expression
     operator: str
     right: Expression
-
-    def judge(self, view: View) -> Verdict:
-        """Where it holds and where it does not, up to rounding: 0.1 + 0.2 = 0.3 holds."""
-        left, right = self.left(view.columns), self.right(view.columns)
-        with np.errstate(invalid="ignore"):
-            gap = left - right
-            holds = _HOLDS[self.operator](gap, tolerance(left, right))
-        known = ~np.isnan(gap)
-        if not self.tests_a_state:
-            for name in (*self.left.numbers, *self.right.numbers):
-                known &= view.known(name)
-        return known & holds, known & ~holds
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -283,16 +184,6 @@ class Among:
     name: str
     values: tuple[float, ...]
 
-    def judge(self, view: View) -> Verdict:
-        cells = view.columns[self.name]
-        with np.errstate(invalid="ignore"):
-            found = located(cells, self._sorted)[1]
-        return found, ~found & ~np.isnan(cells)
-
-    @cached_property
-    def _sorted(self) -> np.ndarray:
-        return np.sort(self.values)
-
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,)
@@ -305,10 +196,6 @@ class Missing:
     text: str = field(compare=False)
     name: str
 
-    def judge(self, view: View) -> Verdict:
-        missing = np.isnan(view.columns[self.name])
-        return missing, ~missing
-
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,)
@@ -319,10 +206,6 @@ class Not:
     """`not part`."""
 
     part: Formula
-
-    def judge(self, view: View) -> Verdict:
-        true, false = self.part.judge(view)
-        return false, true
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -339,12 +222,6 @@ class _Joined:
 
     parts: tuple[Formula, ...]
     word: ClassVar[str]
-    _true: ClassVar[np.ufunc]
-    _false: ClassVar[np.ufunc]
-
-    def judge(self, view: View) -> Verdict:
-        true, false = zip(*(part.judge(view) for part in self.parts), strict=True)
-        return self._true.reduce(true), self._false.reduce(false)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -358,13 +235,13 @@ class _Joined:
 class And(_Joined):
     """Parts joined by `and`."""
 
-    word, _true, _false = "and", np.logical_and, np.logical_or
+    word = "and"
 
 
 class Or(_Joined):
     """Parts joined by `or`."""
 
-    word, _true, _false = "or", np.logical_or, np.logical_and
+    word = "or"
 
 
 @dataclass(frozen=True)
@@ -373,11 +250,6 @@ class Implication:
 
     condition: Formula
     consequence: Formula
-
-    def judge(self, view: View) -> Verdict:
-        met, unmet = self.condition.judge(view)
-        true, false = self.consequence.judge(view)
-        return unmet | true, met & false
 
     @property
     def names(self) -> tuple[str, ...]:

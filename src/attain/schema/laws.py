@@ -20,8 +20,9 @@ from attain.core.checks import check_number
 from attain.core.frames import Frame
 from attain.core.text import joined, number
 from attain.schema.computed import Proposal, computed_columns
+from attain.schema.evaluator import evaluate
 from attain.schema.feature import Feature
-from attain.schema.formulas import Formula, Implication, View
+from attain.schema.formulas import Formula, Implication
 from attain.schema.language import parse_rule, quoted_level, quoted_name
 from attain.schema.law_candidates import LARGEST_RATE, Relation, rate
 from attain.schema.law_selection import Determines, Excludes, Statement, StateSet, Within, findings
@@ -99,12 +100,12 @@ def find_laws(features: Sequence[Feature], values: np.ndarray, *, exceptions: fl
     named = {feature.name: feature for feature in features}
     order, coin = shuffled(list(named), values)
     values, coin = values[order[:MOST_ROWS]], coin[:MOST_ROWS]
-    view, laws = View(features, values), []
+    laws = []
     for statement, expected in findings(features, values, coin, exceptions):
         if _restates(statement, features):
             continue
         text = law_text(statement, features)
-        applies, broken = _counts(parse_rule(text, named), view)
+        applies, broken = _counts(parse_rule(text, named), features, values)
         bound = float(rate(broken, applies))
         if bound <= LARGEST_RATE:
             sentence = law_sentence(statement, features)
@@ -117,11 +118,11 @@ def with_evidence(laws: Sequence[Law], features: Sequence[Feature], values: np.n
     if all(law.applies is not None for law in laws):
         return tuple(laws)
     found = {law.text: law for law in find_laws(features, values, exceptions=KEPT)}
-    named, view = {feature.name: feature for feature in features}, View(features, values)
+    named = {feature.name: feature for feature in features}
     complete = []
     for law in laws:
         if law.applies is None:
-            applies, broken = _counts(parse_rule(law.text, named), view)
+            applies, broken = _counts(parse_rule(law.text, named), features, values)
             counted = replace(law, applies=applies, broken=broken, rate=float(rate(broken, applies)))
             law = found.get(law.text, counted)
         complete.append(law)
@@ -135,14 +136,12 @@ def _restates(statement: Statement, features: Sequence[Feature]) -> bool:
     return any(features[j].computed is not None for j in (statement.a, statement.b))
 
 
-def _counts(formula: Formula, view: View) -> tuple[int, int]:
+def _counts(formula: Formula, features: Sequence[Feature], values: np.ndarray) -> tuple[int, int]:
     """The rows that a law says something about, and those that break it."""
-    true, false = formula.judge(view)
-    applies = true | false
-    if isinstance(formula, Implication):
-        true, false_there = formula.consequence.judge(view)
-        applies = formula.condition.judge(view)[0] & (true | false_there)
-    return int(np.count_nonzero(applies)), int(np.count_nonzero(false))
+    parts = (formula.condition, formula.consequence) if isinstance(formula, Implication) else ()
+    verdict, *of_parts = evaluate(features, values, formula, *parts).T
+    applies = (of_parts[0] == 1) & (of_parts[1] != 0) if parts else verdict != 0
+    return int(np.count_nonzero(applies)), int(np.count_nonzero(verdict == -1))
 
 
 def as_frame(laws: Iterable[Law]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ import numpy as np
 from attain.core.checks import check_integer, repeated
 from attain.core.errors import AttainError, SchemaError, listed
 from attain.schema.feature import Feature, Kind
-from attain.schema.formulas import Comparison, Expression, Formula, View
+from attain.schema.formulas import Comparison, Expression, Formula
 from attain.schema.language import parse_expression, parse_rule
 from attain.schema.text import schema_table
 
@@ -41,14 +41,6 @@ class Rule:
     @property
     def names(self) -> tuple[str, ...]:
         return self.formula.names
-
-    def met(self, view: View) -> np.ndarray:
-        """The rows that certainly satisfy the rule, (n,)."""
-        return self.formula.judge(view)[0]
-
-    def broken(self, view: View) -> np.ndarray:
-        """The rows that break the rule, (n,)."""
-        return self.formula.judge(view)[1]
 
     @property
     def determines(self) -> tuple[str, Expression] | None:

@@ -20,8 +20,8 @@ import numpy as np
 from attain.engine.cells import on_grid, snapped
 from attain.engine.settle import Settler
 from attain.schema.constraints import Constraints
+from attain.schema.evaluator import evaluate
 from attain.schema.feature import VALUE, Feature, ordinary
-from attain.schema.formulas import View
 from attain.schema.schema import Rule, Schema
 from attain.tables.cells import is_on_grid, ordinary_cells, unchanged
 from attain.tables.rules import RuleBook
@@ -309,12 +309,12 @@ class Region:
 
     def _rules_broken(self, rows: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
         """For each rule by its text, the rows that break it by its own formula, and for which that is not tolerated."""
-        view = View(self.schema.features, rows)
         broken = {rule.text: np.zeros(len(rows), dtype=bool) for rule in self.book.rules}
         # a law that the person breaks too, and not by more; or one that holds but for the rounding of what follows it
         tolerated = (self._excused[owners] | self.book.followed) & self.kept(rows, owners)
+        breaks = ~self.book.kept(rows) & ~tolerated
         for k, rule in enumerate(self.book.rules):  # equal texts of a rule and a law share an entry
-            broken[rule.text] |= rule.formula.judge(view)[1] & ~tolerated[:, k]
+            broken[rule.text] |= breaks[:, k]
         return broken
 
     def _add_number_violations(
@@ -374,9 +374,8 @@ def _pinned(schema: Schema, factuals: np.ndarray) -> np.ndarray:
     """Which cells are immutable for their row by `immutable_if`, (n, d)."""
     pinned = np.zeros(factuals.shape, dtype=bool)
     if schema.conditions:
-        view = View(schema.features, factuals)
-        for j, condition in schema.conditions:
-            pinned[:, j] = condition.met(view)
+        columns, conditions = zip(*schema.conditions, strict=True)
+        pinned[:, columns] = evaluate(schema.features, factuals, *(rule.formula for rule in conditions)) == 1
     return pinned
 
 

@@ -9,15 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from attain.engine.cells import COLUMN, grid
-from attain.engine.rules import DERIVATION, INSTRUCTION, OPERATIONS, RULE, Rules
-from attain.schema.feature import Feature
-from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication, Missing, Not, Or
+from attain.engine.rules import Rules
+from attain.schema.evaluator import Assembler, Span
+from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication
 from attain.schema.schema import Law, Rule, Schema
 from attain.tables.timing import Timing
-
-_NUMBERS, _CODED, _LEVELS, _ORDERED = range(4)
-"""The kinds of columns that the engine tells apart."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +105,18 @@ class RuleBook:
         return RuleBook(self.schema) if self.is_law.any() else self
 
     @cached_property
+    def _compiled(self) -> tuple[Rules, np.ndarray]:
+        return _BookAssembler(self).rules()
+
+    @property
     def engine(self) -> Rules:
         """The book as the engine runs it."""
-        return _Assembler(self).rules()
+        return self._compiled[0]
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
         """Which rule (column) holds in which row; one that is not certainly broken holds."""
-        return ~self.engine.broken(rows)
+        engine, spans = self._compiled
+        return engine.values(rows, spans) != -1.0
 
     @cached_property
     def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -141,50 +142,25 @@ class RuleBook:
         return self.engine.computed(rows, factuals, False)
 
 
-class _Assembler:
-    """Collects instructions, and the lists and numbers that they refer to."""
+class _BookAssembler(Assembler):
+    """Collects what the rules of a book say, how a broken one is repaired, and how columns are computed."""
 
     def __init__(self, book: RuleBook) -> None:
+        super().__init__(book.schema)
         self._book, self._schema = book, book.schema
-        self._code: list[dict[str, Any]] = []
-        self._lists: list[int] = []
-        self._numbers: list[float] = []
-        self._judged: dict[int, tuple[int, int]] = {}
 
-    def rules(self) -> Rules:
-        columns = self._columns()
+    def rules(self) -> tuple[Rules, np.ndarray]:
+        """The book as the engine runs it, and where its rules are judged, (rules, 2)."""
         derivations = [
-            (one.column, self._list(one.inputs), self._expression(one.expression), one.follows, one.keeps)
+            (one.column, self._list(one.inputs), self.expression(one.expression), one.follows, one.keeps)
             for one in self._book.derivations
         ]
         rules = [self._rule(k) for k in range(len(self._book.rules))]
-        code = np.zeros(len(self._code), dtype=INSTRUCTION)
-        for at, fields in enumerate(self._code):
-            for name, value in fields.items():
-                code[name][at] = value
-        return Rules(
-            np.array(columns, dtype=COLUMN),
-            code,
-            np.array(derivations, dtype=DERIVATION),
-            np.array(rules, dtype=RULE),
-            np.array(self._lists, dtype=np.intp),
-            np.array(self._numbers, dtype=np.float64),
-            len(code),
-        )
-
-    def _columns(self) -> list[tuple[Any, ...]]:
-        columns: list[tuple[Any, ...]] = []
-        states = 0
-        for feature in self._schema:
-            number = len(feature.levels) + len(feature.special) + bool(feature.special)
-            spacing = grid(feature.step if feature.numeric else 1.0)
-            columns.append((_kind(feature), spacing, self._pool(feature.special), (states, states + number)))
-            states += number
-        return columns
+        return self.assembled(derivations, rules), np.array([rule[0] for rule in rules], dtype=np.intp).reshape(-1, 2)
 
     def _rule(self, k: int) -> tuple[Any, ...]:
         formula = self._book.rules[k].formula
-        judge = self._formula(formula)
+        judge = self.formula(formula)
         gaps = self._gaps(formula)
         repair = len(self._code)
         self._repair(formula)
@@ -192,66 +168,6 @@ class _Assembler:
         self._excess(formula, gaps)
         spans = judge, (repair, excess), (excess, len(self._code))
         return (*spans, self._columns_of(formula), self._book.followed[k])
-
-    def _list(self, entries: Iterable[int]) -> tuple[int, int]:
-        start = len(self._lists)
-        self._lists += map(int, entries)
-        return start, len(self._lists)
-
-    def _columns_of(self, formula: Formula) -> tuple[int, int]:
-        return self._list(map(self._schema.position, formula.names))
-
-    def _pool(self, numbers: Iterable[float]) -> tuple[int, int]:
-        start = len(self._numbers)
-        self._numbers += map(float, numbers)
-        return start, len(self._numbers)
-
-    def _emit(self, operation: str, **fields: Any) -> dict[str, Any]:
-        self._code.append({"operation": OPERATIONS[operation], **fields})
-        return self._code[-1]
-
-    def _expression(self, expression: Expression) -> tuple[int, int]:
-        start = len(self._code)
-        for kind, content in expression.steps:
-            if kind == "number":
-                self._emit(kind, number=self._pool([content])[0])
-            elif kind == "column":
-                self._emit(kind, column=self._schema.position(content))
-            elif kind == "table":
-                keys, values = content.sorted
-                first, end = self._pool(keys)
-                self._pool(values)
-                self._emit(kind, column=self._schema.position(content.name), span=(first, end))
-            else:
-                self._emit(kind, count=content)
-        return start, len(self._code)
-
-    def _formula(self, formula: Formula) -> tuple[int, int]:
-        """Emits what judges a formula, and remembers where that is."""
-        start = len(self._code)
-        if isinstance(formula, Comparison):
-            self._expression(formula.left)
-            self._expression(formula.right)
-            known = () if formula.tests_a_state else dict.fromkeys((*formula.left.numbers, *formula.right.numbers))
-            self._emit(formula.operator, span=self._list(map(self._schema.position, known)))
-        elif isinstance(formula, Among):
-            self._emit("in", column=self._schema.position(formula.name), span=self._pool(sorted(formula.values)))
-        elif isinstance(formula, Missing):
-            self._emit("missing", column=self._schema.position(formula.name))
-        elif isinstance(formula, Not):
-            self._formula(formula.part)
-            self._emit("negate", count=1)
-        elif isinstance(formula, Implication):
-            self._formula(formula.condition)
-            self._emit("negate", count=1)
-            self._formula(formula.consequence)
-            self._emit("max", count=2)
-        else:
-            for part in formula.parts:
-                self._formula(part)
-            self._emit("max" if isinstance(formula, Or) else "min", count=len(formula.parts))
-        self._judged[id(formula)] = start, len(self._code)
-        return self._judged[id(formula)]
 
     def _unless_broken(self, formula: Formula) -> dict[str, Any]:
         """Emits a jump over what follows; `_land` sets its goal."""
@@ -274,7 +190,7 @@ class _Assembler:
                 self._repair(part)
                 self._land(jump)
         elif isinstance(formula, Among) and len(formula.values) == 1:
-            self._emit("put", column=self._schema.position(formula.name), number=self._pool(formula.values)[0])
+            self._emit("put", column=self._positions[formula.name], number=self._pool(formula.values)[0])
         elif isinstance(formula, Comparison) and (form := self._linear(formula)):
             weights, constant = form
             limits = len(weights) == 1 and formula.operator in ("<=", ">=")
@@ -289,10 +205,10 @@ class _Assembler:
         form = comparison.linear()
         if form is None or comparison.operator == "≠":
             return None
-        weights = {self._schema.position(name): weight for name, weight in form[0].items() if weight}
+        weights = {self._positions[name]: weight for name, weight in form[0].items() if weight}
         return (weights, form[1]) if weights else None
 
-    def _gaps(self, formula: Formula) -> dict[int, tuple[int, int]]:
+    def _gaps(self, formula: Formula) -> dict[int, Span]:
         """Emits left − right of the comparisons of numbers, which say by how much a row breaks a rule."""
         if isinstance(formula, Implication):
             return self._gaps(formula.consequence)
@@ -302,12 +218,12 @@ class _Assembler:
         if not isinstance(formula, Comparison) or formula.operator == "≠" or not of_numbers:
             return {}
         start = len(self._code)
-        self._expression(formula.left)
-        self._expression(formula.right)
+        self.expression(formula.left)
+        self.expression(formula.right)
         self._emit("-", count=2)
         return {id(formula): (start, len(self._code))}
 
-    def _excess(self, formula: Formula, gaps: dict[int, tuple[int, int]]) -> None:
+    def _excess(self, formula: Formula, gaps: dict[int, Span]) -> None:
         """Emits by how much a row breaks a formula: the largest gap of the comparisons that it breaks."""
         if isinstance(formula, Implication):
             self._excess(formula.consequence, gaps)
@@ -320,9 +236,3 @@ class _Assembler:
             self._emit("gap", span=gaps[id(formula)])
         else:
             self._emit("no size")
-
-
-def _kind(feature: Feature) -> int:
-    if feature.numeric:
-        return _CODED if feature.special else _NUMBERS
-    return _ORDERED if feature.ordered else _LEVELS

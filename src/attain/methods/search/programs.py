@@ -12,7 +12,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from attain.methods.search.problem import Problem
 from attain.models.scores import LinearScore, decision_scores
 from attain.schema import Rule, Schema
-from attain.schema.formulas import And, Comparison, Formula, Implication, Not, Or, View, conjuncts
+from attain.schema.evaluator import evaluate
+from attain.schema.formulas import And, Comparison, Formula, Implication, Not, Or, conjuncts
 from attain.tables import Region
 
 NODES: Final = 10_000
@@ -133,11 +134,10 @@ class Signatures:
         """A number for each of the cells of column j, (n,): equal where no rule tells them apart."""
         if j in self._compared:
             return np.arange(len(cells))
-        view = View([self._features[j]], cells[:, None])
-        verdicts = [side for part in self._parts.get(j, ()) for side in part.judge(view)]
-        if not verdicts:
+        if j not in self._parts:
             return np.zeros(len(cells), dtype=np.intp)
-        return np.unique(np.column_stack(verdicts), axis=0, return_inverse=True)[1].ravel()
+        verdicts = evaluate([self._features[j]], cells[:, None], *self._parts[j])
+        return np.unique(verdicts, axis=0, return_inverse=True)[1].ravel()
 
 
 def unbeaten(cost: np.ndarray, gain: np.ndarray, kind: np.ndarray, layers: int = 1) -> np.ndarray:
