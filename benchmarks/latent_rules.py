@@ -113,7 +113,7 @@ def measured(task: Task, seed: int) -> list[dict[str, Any]]:
             data.schema, laws=None, autoencoder=autoencoder, component=rule, stop=stop, figures=False, random_state=seed
         ).fit(train, labels)
         result = explainer.explain(model, people, target=data.desired)
-        reference = explainer.session(model, target=data.desired).reference
+        reference = explainer.session(model, target=data.desired).decided.reference
         answered = result.found
         figures = {
             "answered": float(answered.mean()),

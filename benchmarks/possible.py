@@ -244,7 +244,7 @@ def _answers(explainer: Any, part: Part, model: Any, refused: pd.DataFrame) -> t
         level = answered.figures["typicality"].to_numpy(dtype=np.float64)
         figures["typical"] = np.where(np.isnan(level), np.nan, level == Typicality.TYPICAL)
     if explainer.laws is not None:
-        figures["laws"] = np.array([len(explainer.laws_)])
+        figures["laws"] = np.array([len(explainer.population_.laws)])
     return answered.answers, figures
 
 

@@ -153,7 +153,7 @@ def rows_of(name: str) -> Iterator[tuple[list[str], list[str] | None]]:
             yield row, None
             continue
         asked, rate, refused = questioned(task, made)
-        yield row, [name, f"{len(made.table_):,}", f"{rate:.2f}", f"{refused:.3f}", said(*asked)]
+        yield row, [name, f"{len(made.population_.table):,}", f"{rate:.2f}", f"{refused:.3f}", said(*asked)]
 
 
 def said(value: float, error: float) -> str:

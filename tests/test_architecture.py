@@ -34,7 +34,7 @@ BUDGETS = {
     "schema": 3_566,
     "tables": 1_318,
     "models": 2_392,
-    "population": 1_033,
+    "population": 1_195,
     "density": 2_108,
     "results": 2_136,
     "methods": 6_235,

@@ -37,7 +37,7 @@ def service(**options: Any) -> Iterator[str]:
 
 def unreviewed(explainer: Guarded, **options: Any) -> dict[str, Any]:
     """A demonstration whose schema is inferred."""
-    train, labels = explainer.layout_.frame(explainer.table_.values), explainer.labels_
+    train, labels = explainer.population_.table.layout.frame(explainer.population_.values), explainer.population_.labels
     return {**options, "explainer": Guarded(Schema.infer(train), random_state=0).fit(train, labels)}
 
 

@@ -26,7 +26,7 @@ class ReleasedCCHVAE(CCHVAE):
     to 500 times; among what flips the decision the least l₁ distance of standardised free features wins.
     """
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         latent = self._released(self._latent(problem.region), problem)
         settings = copy(self).set_params(
             samples=_SAMPLES, step=0.5, norm=2, radius="uniform", max_shells=500, stop="all"
@@ -44,7 +44,7 @@ class ReleasedCCHVAE(CCHVAE):
         generators = streams(region.factuals, problem.seed ^ _STREAM)
 
         def decode(z: np.ndarray, owners: np.ndarray, component: None = None) -> np.ndarray:
-            free = np.empty((len(z), len(self.schema_.free_columns)))
+            free = np.empty((len(z), len(self.population_.schema.free_columns)))
             for owner in np.unique(owners):
                 mine = np.flatnonzero(owners == owner)
                 padded = np.resize(z[mine], (_SAMPLES, z.shape[1]))

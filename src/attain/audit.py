@@ -561,7 +561,7 @@ def regenerate(
     line = _repeatable_line(path, id, key)
     inputs = next(iter(line["input"]))
     _check_shown(key, inputs)
-    table = Table.read(one_row(people, "people"), explainer.schema_, "people", errors="status")
+    table = Table.read(one_row(people, "people"), explainer.population_.schema, "people", errors="status")
     matches = (i for i in range(len(table)) if _shown(key, inputs, "input", _cells(table, i)) == line["input"])
     position = next(matches, None)
     if position is None:

@@ -25,8 +25,8 @@ from attain.engine.score import LeastScore, LinearSums, Score, States, SumScore
 from attain.engine.search import Search
 from attain.engine.trees import TreeSums
 from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
-from attain.methods.search.moves import Scale
 from attain.population.percentiles import Percentiles
+from attain.population.population import Scale
 from attain.population.reference import Reference
 from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace

@@ -17,11 +17,11 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import Feature, Guarded, Schema
 from attain.engine.search import Search
 from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
-from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.scores import compile_score
 from attain.population.percentiles import Percentiles
+from attain.population.population import Scale
 from attain.population.reference import Reference
 from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace

@@ -35,18 +35,15 @@ class RealRows(Explainer):
 
     citation = "@misc{real_rows, title = {An example}, year = {2026}}"
 
-    def _prepare(self) -> None:
-        pass
-
     def _batch_size(self, n: int, inspected: object) -> int:
         return 4
 
-    def _search(self, problem: Problem) -> Answers:
-        owners = np.repeat(np.arange(len(problem)), len(self.table_))
-        tried = problem.evaluate(np.tile(self.table_.values, (len(problem), 1)), owners)
+    def search(self, problem: Problem) -> Answers:
+        owners = np.repeat(np.arange(len(problem)), len(self.population_.values))
+        tried = problem.evaluate(np.tile(self.population_.values, (len(problem), 1)), owners)
         rows, owners = tried.rows[tried.hits], owners[tried.hits]
         pool = Pool(len(problem), rows.shape[1], problem.options)
-        pool.add(rows, owners, total_shift(self.percentiles_.shift(problem.region.factuals[owners], rows)))
+        pool.add(rows, owners, total_shift(self.population_.percentiles.shift(problem.region.factuals[owners], rows)))
         return Answers(pool.rows, pool.owners, pool.distances, problem.statuses(pool.owners))
 
 
@@ -111,9 +108,9 @@ class Faulty(RealRows):
 
     income: float = 0.0
 
-    def _search(self, problem: Problem) -> Answers:
-        found = super()._search(problem)
-        if (problem.region.factuals[:, self.schema_.position("income")] == self.income).any():
+    def search(self, problem: Problem) -> Answers:
+        found = super().search(problem)
+        if (problem.region.factuals[:, self.population_.schema.position("income")] == self.income).any():
             raise ZeroDivisionError("an example")
         return found
 

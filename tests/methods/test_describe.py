@@ -42,6 +42,6 @@ def test_answers_that_do_not_hold_are_left_out() -> None:
     both = session.describe(person, np.concatenate((own, found.rows)))
     np.testing.assert_array_equal(both.rows, found.rows)
     changed = np.flatnonzero(own[0] != found.rows[0])
-    locked = {"immutable": [explainer.schema_.names[changed[0]]]}
+    locked = {"immutable": [explainer.population_.schema.names[changed[0]]]}
     held = session.describe(person, found.rows, constraints=locked)
     assert not len(held.rows)

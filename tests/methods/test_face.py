@@ -55,11 +55,13 @@ def test_path_lengths_are_the_shortest_ones_through_the_rows_each_person_may_be(
     schema = PLANE.change("y", direction="increase")
     fitted = FACE(schema, neighbours=6, figures=False).fit(X)
     graph = fitted.graph_
-    asked = Table.read(plane(12, seed=3), fitted.schema_).values
+    asked = Table.read(plane(12, seed=3), fitted.population_.schema).values
     from attain.schema import Constraints
     from attain.tables import Region
 
-    region = Region.of(Table.read(plane(12, seed=3), fitted.schema_), Constraints(), fitted.observed_)
+    region = Region.of(
+        Table.read(plane(12, seed=3), fitted.population_.schema), Constraints(), fitted.population_.observed
+    )
     lengths, before = fitted._routes(region)
     for i in range(len(asked)):
         allowed = graph.values[:, 1] >= asked[i, 1]
@@ -68,7 +70,7 @@ def test_path_lengths_are_the_shortest_ones_through_the_rows_each_person_may_be(
             if allowed[start] and allowed[end]:
                 assert graph.values[end, 1] >= graph.values[start, 1]
                 dense[start, end] = weight
-        own = fitted.space_.transform(asked[[i]])[0]
+        own = fitted.population_.space.transform(asked[[i]])[0]
         distance = np.sqrt(((graph.points - own) ** 2).sum(axis=1))
         near = [v for v in np.argsort(distance, kind="stable") if allowed[v]][:6]
         dense[-1, near] = graph._weights(np.tile(own, (len(near), 1)), graph.points[near])
@@ -86,7 +88,7 @@ def test_the_answer_is_the_end_with_the_shortest_path():
     from attain.schema import Constraints
     from attain.tables import Region
 
-    lengths, _ = fitted._routes(Region.of(result.table, Constraints(), fitted.observed_))
+    lengths, _ = fitted._routes(Region.of(result.table, Constraints(), fitted.population_.observed))
     ends = right(pd.DataFrame(fitted.graph_.values, columns=["x", "y"])) == 1
     for k, owner in enumerate(result.owners):
         assert result.option_figures["path_length"][k] == pytest.approx(lengths[owner][ends].min(), abs=1e-5)

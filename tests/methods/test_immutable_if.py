@@ -50,7 +50,7 @@ def test_exact_answers_are_the_cheapest_of_all_that_leave_the_feature_where_it_i
         assert result.found[i] == flips.any()
         if flips.any():
             own = np.array([list(person.values())] * int(flips.sum()), dtype=float)
-            least = explainer.percentiles_.shift(own, rows[flips]).sum(axis=1).min()
+            least = explainer.population_.percentiles.shift(own, rows[flips]).sum(axis=1).min()
             assert result.figures["total_shift"].iloc[i] == pytest.approx(least, abs=1e-6)
         held += stays
     assert 5 < held < 35

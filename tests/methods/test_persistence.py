@@ -8,6 +8,7 @@ import os
 import pickle
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from attain.core.errors import AttainError, FileError
 from attain.density import CHVAE
 from attain.methods import persistence
 from attain.methods.latent import LatentExplainer
+from attain.population.population import Population
 from attain.testing import people
 from attain.testing.explainer import digest
 from tests.attack.mutations import forged, members, resealed
@@ -105,7 +107,7 @@ def test_a_method_gives_the_same_answers_after_loading(
     explainer.save(tmp_path / "e.attain")
     loaded = attain.load(tmp_path / "e.attain")
     assert type(loaded) is type(explainer)
-    assert loaded.schema_ == explainer.schema_
+    assert loaded.population_.schema == explainer.population_.schema
     assert answers(loaded, model) == answers(explainer, model)
 
 
@@ -140,14 +142,14 @@ def test_a_figure_that_needs_rows_is_missing_with_a_sentence(tmp_path: Path, mod
     assert "saved without its training rows" in str(result)
     session = loaded.session(models["linear"], target=people.DESIRED)
     with pytest.raises(AttainError, match="saved without its training rows"):
-        _ = session.reference
+        _ = session.decided.reference
 
 
 def test_without_rows_the_file_holds_no_persons_record_and_no_label(tmp_path: Path) -> None:
     explainer = fitted("GrowingSpheres")
     explainer.save(tmp_path / "e.attain", reference="none")
     kept = container.read(tmp_path / "e.attain", {"explainer.json", "schema.toml"})
-    rows = {row.tobytes() for row in explainer.table_.values}
+    rows = {row.tobytes() for row in explainer.population_.values}
     assert not any(row.tobytes() in rows for row in kept.arrays["table"])
     assert json.loads(kept.texts["explainer.json"])["labels"] is None
     again = tmp_path / "again.attain"
@@ -157,7 +159,8 @@ def test_without_rows_the_file_holds_no_persons_record_and_no_label(tmp_path: Pa
 
 def test_marginals_keep_each_columns_distribution_and_every_rare_state() -> None:
     schema = people.schema()
-    values = np.tile(fitted("GrowingSpheres").table_.values, (30, 1))
+    table = fitted("GrowingSpheres").population_.table
+    values = np.tile(table.values, (30, 1))
     late, savings, housing = (schema.position(name) for name in ("months_late", "savings", "housing"))
     values[:, late] = 3.0
     values[0, late], values[1, late] = -8, -9
@@ -165,7 +168,7 @@ def test_marginals_keep_each_columns_distribution_and_every_rare_state() -> None
     values[2, savings] = np.nan
     values[:, housing] = 0.0
     values[3, housing] = 2.0
-    kept = persistence.marginals(values, schema)
+    kept = persistence.marginals(Population(replace(table, values=values)))
     assert len(kept) == 1000
     assert set(kept[:, late]) == {3.0, -8.0, -9.0}
     assert np.isnan(kept[:, savings]).sum() == 1
@@ -188,8 +191,8 @@ def test_missing_cells_that_only_validation_rows_had_do_not_spoil_loading(tmp_pa
     for reference in ("rows", "none"):
         explainer.save(tmp_path / "e.attain", reference=reference)
         loaded = attain.load(tmp_path / "e.attain")
-        codes = loaded.autoencoder_.encode(explainer.table_.values).z
-        assert codes.tobytes() == explainer.autoencoder_.encode(explainer.table_.values).z.tobytes()
+        codes = loaded.autoencoder_.encode(explainer.population_.values).z
+        assert codes.tobytes() == explainer.autoencoder_.encode(explainer.population_.values).z.tobytes()
 
 
 def test_equal_explainers_are_equal_bytes(tmp_path: Path, saved: bytes) -> None:
@@ -216,8 +219,8 @@ def test_an_explainer_fitted_on_another_library_comes_back(library: str, tmp_pat
     explainer = attain.GrowingSpheres(people.schema(), budget=300).fit(frame)
     explainer.save(tmp_path / "e.attain")
     loaded = attain.load(tmp_path / "e.attain")
-    assert loaded.layout_.library.name == library
-    assert loaded.layout_.dtypes == explainer.layout_.dtypes
+    assert loaded.population_.table.layout.library.name == library
+    assert loaded.population_.table.layout.dtypes == explainer.population_.table.layout.dtypes
 
 
 @pytest.mark.parametrize("labels", [[True, False], [0, 1], [0.5, 1.5], ["ä\n", '"'], [None, "x"]])
@@ -225,7 +228,7 @@ def test_labels_of_every_kind_come_back(labels: list[Any], tmp_path: Path) -> No
     X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.5], "b": [0.1, 0.2, 0.3, 0.5]})
     explainer = attain.GrowingSpheres().fit(X, np.array(labels * 2, dtype=object))
     explainer.save(tmp_path / "e.attain")
-    again = attain.load(tmp_path / "e.attain").labels_.tolist()
+    again = attain.load(tmp_path / "e.attain").population_.labels.tolist()
     assert again == labels * 2
     assert [type(item) for item in again] == [type(item) for item in labels * 2]
 
@@ -513,8 +516,8 @@ def saved_guarded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def calibrated(labels: list[Any]) -> attain.Guarded:
     """Fitted with calibration rows, half of each label."""
     explainer = small_network()
-    X = explainer.layout_.frame(explainer.table_.values)
-    guarded = attain.Guarded(explainer.schema_)
+    X = explainer.population_.table.layout.frame(explainer.population_.values)
+    guarded = attain.Guarded(explainer.population_.schema)
     return guarded.fit(X, labels, calibration=(X.iloc[:40], labels[:40]))
 
 
@@ -529,7 +532,9 @@ def test_calibration_rows_and_their_labels_come_back(labels: tuple[Any, Any], tm
     assert loaded.calibration_.values.tobytes() == explainer.calibration_.values.tobytes()
     assert loaded.calibration_.labels is not None
     assert loaded.calibration_.labels.tolist() == list(labels) * 20
-    assert [type(label) for label in loaded.calibration_.labels] == [type(label) for label in explainer.labels_[:40]]
+    assert [type(label) for label in loaded.calibration_.labels] == [
+        type(label) for label in explainer.population_.labels[:40]
+    ]
 
 
 CALIBRATION_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {

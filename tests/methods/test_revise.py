@@ -50,9 +50,11 @@ def line():
 
 
 def problem_of(explainer, model, people):
-    table = Table.read(people, explainer.schema_)
+    table = Table.read(people, explainer.population_.schema)
     goal = explainer._goal(model, True, None)
-    return Problem(goal, Region.of(table, Constraints(), explainer.observed_), Ledger(len(table), 10_000), 1, 0)
+    return Problem(
+        goal, Region.of(table, Constraints(), explainer.population_.observed), Ledger(len(table), 10_000), 1, 0
+    )
 
 
 def decoder(latent):
@@ -98,7 +100,7 @@ def test_the_exact_gradient_is_the_chain_rule_by_hand(line):
     people = frame[~model.predict(frame)].iloc[:6]
     problem = problem_of(explainer, model, people)
     latent = explainer._latent(problem.region)
-    unit = units(explainer.schema_, explainer.observed_)
+    unit = units(explainer.population_.schema, explainer.population_.observed)
     descent = LatentDescent(explainer, problem, latent, unit)
     smooth, loss, weight = explainer.session(model, target=True).inspected[0], loss_of(0.0, 1.5), 0.4
     everybody = np.arange(len(people))
@@ -121,7 +123,7 @@ def test_on_a_line_the_answer_is_where_the_decoder_crosses_the_boundary(line, me
     explainer = REVISE(schema, autoencoder=linear, method=method, learning_rate=0.02, iterations=300, width=0.05)
     result = explainer.fit(frame).explain(model, people, target=True)
     assert result.found.all()
-    latent = explainer._latent(Region.of(Table.read(people, schema), Constraints(), explainer.observed_))
+    latent = explainer._latent(Region.of(Table.read(people, schema), Constraints(), explainer.population_.observed))
     matrix, origin = decoder(latent)
     weights = model.coef_[0]
     crossing = -(weights @ origin + model.intercept_[0]) / (weights @ matrix[:, 0])

@@ -42,7 +42,7 @@ def labels_above(threshold: float):
 
 
 def desired(model: object, explainer: GrowingSpheres) -> int:
-    return len(explainer.session(model, target=1).reference)
+    return len(explainer.session(model, target=1).decided.reference)
 
 
 def test_two_label_functions_that_agree_on_the_probe_have_references_of_their_own():
@@ -189,7 +189,7 @@ def test_an_interrupted_search_raises_and_has_what_was_done(monkeypatch):
     explainer = GrowingSpheres(SCHEMA, figures=False).fit(X)
     monkeypatch.setattr(GrowingSpheres, "_batch_size", lambda self, n, inspected: 5)
     searched = []
-    search = GrowingSpheres._search
+    search = GrowingSpheres.search
 
     def stopped(self, problem):
         searched.append(len(problem))
@@ -197,7 +197,7 @@ def test_an_interrupted_search_raises_and_has_what_was_done(monkeypatch):
             raise KeyboardInterrupt
         return search(self, problem)
 
-    monkeypatch.setattr(GrowingSpheres, "_search", stopped)
+    monkeypatch.setattr(GrowingSpheres, "search", stopped)
     with pytest.raises(Interrupted) as caught:
         explainer.explain(Above(0.0), X.iloc[:60], target=1)
     result = caught.value.result
@@ -220,7 +220,7 @@ def test_a_ledger_of_some_owners_charges_the_whole_one():
 def test_evaluate_asks_only_about_what_is_allowed_affordable_and_new():
     explainer = GrowingSpheres(SCHEMA).fit(X)
     goal = explainer._goal(Above(0.0), 1, None)
-    region = Region.of(Table.read(X.iloc[:2], SCHEMA), Constraints(), explainer.observed_)
+    region = Region.of(Table.read(X.iloc[:2], SCHEMA), Constraints(), explainer.population_.observed)
     problem = Problem(goal, region, Ledger(2, 5), 1, 0)
     own = region.factuals[0]
     rows = own + np.array([[0, 0], [1, 0], [1, 0], [3, 0], [3.5, 0], [0, 1]])

@@ -121,7 +121,7 @@ def test_exact_recourse_finds_the_cheapest_of_all_changes_in_the_months_that_are
     result = explainer.explain(MODEL, PEOPLE, target="yes")
     assert result.found.any()
     for i in range(len(PEOPLE)):
-        region = Region.of(Table.read(PEOPLE.iloc[[i]], schema), Constraints(), explainer.observed_)
+        region = Region.of(Table.read(PEOPLE.iloc[[i]], schema), Constraints(), explainer.population_.observed)
         longest, columns = int(region.max_months[0]), {"used": observed("used"), "job": np.arange(3.0)}
         of_all, of_searched = (
             least_shift(explainer, region, every_row(region, columns, spans))
@@ -134,8 +134,8 @@ def test_exact_recourse_finds_the_cheapest_of_all_changes_in_the_months_that_are
 
 
 def least_shift(explainer: Explainer, region: Region, rows: np.ndarray) -> float:
-    flips = MODEL.predict(explainer.layout_.frame(rows)) == "yes"
-    shifts = explainer.percentiles_.shift(np.repeat(region.factuals, len(rows), axis=0), rows)
+    flips = MODEL.predict(explainer.population_.table.layout.frame(rows)) == "yes"
+    shifts = explainer.population_.percentiles.shift(np.repeat(region.factuals, len(rows), axis=0), rows)
     return float(shifts.sum(axis=1)[flips].min(initial=np.inf))
 
 
@@ -148,13 +148,13 @@ def test_the_guarded_search_comes_close_to_the_cheapest_of_all_that_pass_its_gua
     guard = explainer.session(MODEL, target="yes").inspected.guard
     compared = 0
     for i in np.flatnonzero((result.verdict == "typical").to_numpy()):
-        region = Region.of(Table.read(PEOPLE.iloc[[i]], schema), Constraints(), explainer.observed_)
+        region = Region.of(Table.read(PEOPLE.iloc[[i]], schema), Constraints(), explainer.population_.observed)
         grid = np.arange(101) / 100
         longest, costs = int(region.max_months[0]), []
         for spans in (range(longest + 1), [months for months in (0, 6, 12) if months < longest] + [longest]):
             rows = every_row(region, {"used": grid, "job": np.arange(3.0)}, spans)
             rows = rows[region.allows(rows, np.zeros(len(rows), dtype=np.intp))]
-            flips = MODEL.predict(explainer.layout_.frame(rows)) == "yes"
+            flips = MODEL.predict(explainer.population_.table.layout.frame(rows)) == "yes"
             good = flips & (guard.p_value(guard.score(rows)) > 0.1)
             costs.append(cost(explainer, region, rows[good], month_weight).min())
         mine = cost(explainer, region, result.answers[[i]], month_weight)[0]

@@ -235,7 +235,7 @@ def test_people_and_training_rows_are_those_of_the_explainer_unless_others_are_g
     assert not model(started.result.table.source).any()
     question = started.questions()[0].question
     started.decide(question.id, "n", "Ada")
-    assert fitted.schema_.unreviewed == tuple(X), "the explainer stays as it is"
+    assert fitted.population_.schema.unreviewed == tuple(X), "the explainer stays as it is"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from attain import Feature, Model, Schema
 from attain.methods.guarded.guard_context import OWN_ROWS, TOO_FEW_HELD_OUT, Calibration, GuardContext, held_out
 from attain.methods.guarded.search import GuardedSettings
 from attain.models import Goal
+from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import Reference
-from attain.population.space import MeasuringSpace
 from attain.population.typical import Guard, GuardSettings, thinned
 from attain.tables import Table
 from tests.coordinates import coordinates
@@ -197,21 +197,10 @@ class Encoded:
 def context_of(model, train, calibration, setting, seed=0):
     table = Table.read(train[0], MIXED)
     goal = Goal(Model.of(model), table.layout, target="yes", probe=table.values[:64])
-    space = MeasuringSpace.fit(MIXED, table.values)
-    given_rows = None if calibration is None else Calibration.read(calibration, MIXED, train[1])
-    aside = np.zeros(len(table), dtype=bool) if given_rows else held_out(table.values, train[1], seed)
-    found = GuardContext.of(
-        goal,
-        setting,
-        table.values,
-        goal.score_rows(table.values)[:2],
-        train[1],
-        given_rows,
-        aside,
-        space,
-        GuardedSettings(),
-    )
-    return found, goal
+    decided = DecidedPopulation(Population(table, train[1]), goal)
+    own = calibration is None
+    rows = held_out(table.values, train[1], seed) if own else Calibration.read(calibration, MIXED, train[1])
+    return GuardContext.of(decided, setting, rows, GuardedSettings()), goal
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

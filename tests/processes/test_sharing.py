@@ -71,7 +71,7 @@ def test_a_process_forked_while_a_thread_learns_about_the_model_does_not_wait_fo
     if not child:
         going_on.set()
         signal.alarm(int(PATIENCE))  # which ends it
-        os._exit(not len(explainer.session(model, target=True).reference))
+        os._exit(not len(explainer.session(model, target=True).decided.reference))
     _, ended = os.waitpid(child, 0)
     going_on.set()
     thread.join()

@@ -27,10 +27,18 @@ def test_measures_are_those_of_the_whole_result(batch: ExplainBatch, others: Pat
     y = people.labels(X)
     whole = batch.explain(people.frame(205, seed=7))
     background = metrics.Background(
-        batch.explainer.schema_, batch.model, X, y, target=people.DESIRED, X_test=test, y_test=people.labels(test)
+        batch.explainer.population_.schema,
+        batch.model,
+        X,
+        y,
+        target=people.DESIRED,
+        X_test=test,
+        y_test=people.labels(test),
     )
     expected = background.evaluate(whole)
-    slices = AnswersFolder(str(folder), str(others / "people.parquet"), batch.explainer.schema_).slices(people.DESIRED)
+    slices = AnswersFolder(str(folder), str(others / "people.parquet"), batch.explainer.population_.schema).slices(
+        people.DESIRED
+    )
     found = background.evaluate(slices)
     pd.testing.assert_frame_equal(found.frame.reset_index(drop=True), expected.frame.reset_index(drop=True))
     pd.testing.assert_frame_equal(found.summary, expected.summary)
@@ -40,7 +48,9 @@ def test_measures_are_those_of_the_whole_result(batch: ExplainBatch, others: Pat
 
 def test_without_any_slice_there_is_nothing_to_measure(batch: ExplainBatch) -> None:
     X = people.frame(150)
-    background = metrics.Background(batch.explainer.schema_, batch.model, X, people.labels(X), target=people.DESIRED)
+    background = metrics.Background(
+        batch.explainer.population_.schema, batch.model, X, people.labels(X), target=people.DESIRED
+    )
     with pytest.raises(AttainError, match="there is nothing to measure"):
         background.evaluate([])
 
@@ -78,6 +88,6 @@ def test_an_unfinished_folder_is_refused(batch: ExplainBatch, others: Path, tmp_
     explain(others / "people.parquet", tmp_path / "out", batch, people_per_file=60, workers=1)
     (tmp_path / "out" / "part-00000001.parquet").unlink()
     with pytest.raises(AttainError, match="lacks 1 files of answers; finish the run"):
-        AnswersFolder(str(tmp_path / "out"), str(others / "people.parquet"), batch.explainer.schema_)
+        AnswersFolder(str(tmp_path / "out"), str(others / "people.parquet"), batch.explainer.population_.schema)
     with pytest.raises(AttainError, match="is not a folder of answers"):
-        AnswersFolder(str(tmp_path), str(others / "people.parquet"), batch.explainer.schema_)
+        AnswersFolder(str(tmp_path), str(others / "people.parquet"), batch.explainer.population_.schema)

@@ -24,7 +24,7 @@ def test_the_schema_describes_every_feature() -> None:
     explainer, model, others = trained()
     assert [feature["name"] for feature in answer["features"]] == list(others.columns)
     described = {feature["name"]: feature for feature in answer["features"]}
-    train = explainer.layout_.frame(explainer.table_.values)
+    train = explainer.population_.table.layout.frame(explainer.population_.values)
     assert described["education"]["levels"][0] == {"value": "none", "label": "none", "labels": {}}
     assert described["income"]["quantiles"][50] == train["income"].quantile(0.5, interpolation="lower")
     assert described["months_late"]["special"][0] == {"value": -8.0, "label": "no account", "labels": {}}
@@ -60,7 +60,7 @@ def test_predictions_are_those_of_the_model() -> None:
     granted = list(model.classes_).index(people.DESIRED)
     assert [one["decision"] for one in predicted] == model.predict(others).tolist()
     assert [one["probability"] for one in predicted] == pytest.approx(model.predict_proba(others)[:, granted], abs=1e-6)
-    train = explainer.layout_.frame(explainer.table_.values)
+    train = explainer.population_.table.layout.frame(explainer.population_.values)
     share = 100 * (train["income"] <= others["income"].iloc[0]).mean()
     assert predicted[0]["percentiles"]["income"] == pytest.approx(share, abs=1e-3)
 

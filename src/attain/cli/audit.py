@@ -57,7 +57,7 @@ def list_lines(given: Given) -> None:
 def repeat(given: Given) -> int:
     """Explains a person of a log again; returns the exit code."""
     explainer = load(given.explainer)
-    people = read_people(given, given.people, explainer.schema_).frame
+    people = read_people(given, given.people, explainer.population_.schema).frame
     found = regenerate(given.log, given.id, explainer, read_model(given), people, key=read_key(given.key))
     code = 0 if found.same else DIFFERS
     if given.json:

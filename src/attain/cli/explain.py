@@ -85,7 +85,7 @@ def explain(given: Given) -> int:
 
 def _answer(given: Given, explainer: Explainer, model: Model, request: dict[str, Any]) -> _Answered:
     """The answers to a file of people, as one result."""
-    people = read_people(given, given.people, explainer.schema_).frame
+    people = read_people(given, given.people, explainer.population_.schema).frame
     constraints = read_constraints(given.constraints, list(people.index))
     more = {name: getattr(given, name) for name in _MORE}
     started, interrupted = time.perf_counter(), False

@@ -35,7 +35,7 @@ def read_request(given: Given) -> tuple[Explainer, Model, Any]:
     """The explainer, the model, which is told what texts call its classes, and the target."""
     explainer: Explainer = load(given.explainer)
     model = read_model(given)
-    return explainer, model, _target(given.target, given, model, explainer.table_)
+    return explainer, model, _target(given.target, given, model, explainer.population_.table)
 
 
 def read_model(given: Given) -> Model:

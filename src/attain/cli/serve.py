@@ -55,7 +55,7 @@ def _given(given: Given) -> dict[str, Any]:
     if missing := [name for name, value in needed.items() if value is None]:
         raise AttainError(f"serve needs {', '.join(missing)}; `attain serve --demo` needs no files")
     explainer, model, target = read_request(given)
-    people = None if given.people is None else read_people(given, given.people, explainer.schema_).frame
+    people = None if given.people is None else read_people(given, given.people, explainer.population_.schema).frame
     title = {} if given.title is None else {"title": given.title}
     return {"explainer": explainer, "model": model, "target": target, "people": people, "texts": given.texts, **title}
 

@@ -1,7 +1,7 @@
 """The contract of every method: fit on a frame, explain rows to a model, one result type.
 
-A method implements `_prepare` (what it learns from the training data), `_search` (answers for a batch of rows) and,
-where it looks at the model itself, `_inspect`. Everything a promise rests on is done here, once for all methods:
+A method implements `search` (answers for a batch of rows) and, where it learns from the training rows or looks at the
+model itself, `prepare` and `inspect`. Everything a promise rests on is done here, once for all methods:
 reading frames, resolving rules, the budget, the last check, the figures. So no method can return a row that fails to
 flip the decision or violates a rule. Nothing that belongs to one call is stored on the explainer, so that several
 threads can use it at once."""
@@ -12,9 +12,8 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -29,14 +28,13 @@ from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call, Request, Session, Sessions
 from attain.models import Goal, Model, probe_rows
 from attain.models.reader import LearningLimit
-from attain.population.percentiles import Percentiles, total_shift
-from attain.population.relations import RATE, Relations
-from attain.population.space import MeasuringSpace
+from attain.population.percentiles import total_shift
+from attain.population.population import DecidedPopulation, GivenLaws, Population
+from attain.population.relations import RATE
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
-from attain.schema.evidence import outcomes
-from attain.schema.laws import KEPT, Law, find_laws, with_evidence
-from attain.tables import Errors, RuleBook, Table, ordinary, read_labels
+from attain.schema.laws import Law
+from attain.tables import Errors, Table, read_labels
 
 
 def integer(default: int | None, least: int) -> Any:
@@ -73,10 +71,6 @@ def check_fields(explainer: Any) -> None:
             checks[name](name, value)
 
 
-_BROKEN_RULE = 0.01
-"""A rule that a larger share of the training rows breaks is named in a note: it is perhaps not what was meant."""
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class Explainer(BaseEstimator, ABC):
     """What all methods share; see the module's text.
@@ -92,7 +86,7 @@ class Explainer(BaseEstimator, ABC):
     """The figures that the method's search gives for each answer; results without an answer have them, too."""
 
     schema: Schema | None = field(default=None, kw_only=False)
-    laws: Literal["found"] | Sequence[str | Law] | None = "found"
+    laws: GivenLaws = "found"
     budget: int = integer(20_000, least=2)
     margin: float = number(1e-6, least=0)
     figures: bool = True
@@ -103,11 +97,11 @@ class Explainer(BaseEstimator, ABC):
 
         Without a schema one is inferred, with nothing immutable: better look at it first (`Schema.infer`).
         """
-        self._read_training(X, y)
-        self._prepare()
+        self._fit_population(X, y)
+        self.prepare(self.population_)
         return self
 
-    def _read_training(self, X: Frame, y: Any) -> None:
+    def _fit_population(self, X: Frame, y: Any) -> None:
         """Checks the parameters, and reads the training data."""
         self._check_parameters()
         schema = Schema.infer(X) if self.schema is None else self.schema
@@ -116,43 +110,14 @@ class Explainer(BaseEstimator, ABC):
         table = Table.read(X, schema)
         if len(table) < 2:
             raise DataError(f"X has {len(table)} rows; fitting takes at least 2, and hundreds to be of use")
-        self._remember(table, None if y is None else read_labels(y, table.labels), self._chosen_laws(table))
-        for note in self._notes_on_fitting:
+        self._keep(Population.fit(table, None if y is None else read_labels(y, table.labels), self.laws))
+        for note in self.population_.notes:
             warnings.warn(note, stacklevel=3)
 
-    def _chosen_laws(self, table: Table) -> tuple[Law, ...]:
-        """The laws that answers keep: those given, or else the schema's, or else those of the training rows."""
-        if self.laws is None:
-            return ()
-        features, values = table.schema.features, table.values
-        if self.laws == "found":
-            known = table.schema.laws
-            return (
-                find_laws(features, values, exceptions=KEPT)
-                if known is None
-                else with_evidence(known, features, values)
-            )
-        given = [law if isinstance(law, Law) else Law(law) for law in self.laws]
-        return with_evidence(given, features, values)
-
-    def _remember(
-        self, table: Table, labels: np.ndarray | None, laws: tuple[Law, ...], *, has_rows: bool = True
-    ) -> None:
-        """Keeps the training rows, and what follows from them for every method.
-
-        Where an explainer was saved without its training rows, the table has only each column's distribution.
-        """
-        self.labels_, self.laws_ = labels, laws
-        self.book_ = RuleBook(table.schema, laws)
-        self.has_rows_ = has_rows
-        self._notes_on_fitting = _doubtful(self.book_, table, labels) if has_rows else ()
-        self.schema_, self.table_, self.layout_ = table.schema, table, table.layout
-        self.n_features_in_ = len(table.schema)
-        self.feature_names_in_ = np.array(table.layout.columns, dtype=object)
-        self.percentiles_ = Percentiles.fit(table.schema, table.values)
-        self.space_ = MeasuringSpace.fit(table.schema, table.values)
-        self.observed_ = _observed_range(table)
-        self.__dict__.pop("relations_", None)
+    def _keep(self, population: Population) -> None:
+        self.population_ = population
+        self.n_features_in_ = len(population.schema)
+        self.feature_names_in_ = np.array(population.table.layout.columns, dtype=object)
         self.drawn_seed_ = int(np.random.default_rng().integers(2**32))
         self._sessions = Sessions()
         self._digests: tuple[str | None, str | None] | None = None
@@ -184,12 +149,12 @@ class Explainer(BaseEstimator, ABC):
         self._sessions = Sessions()
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What `_prepare` learned that is not cheap to learn again, as JSON and arrays."""
+        """What `prepare` learned that is not cheap to learn again, as JSON and arrays."""
         return {}, {}
 
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Takes back what `_learned` gave; by default everything is learned again from the rows."""
-        self._prepare()
+        self.prepare(self.population_)
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn may feed to `fit`: missing cells, strings and categories too."""
@@ -197,19 +162,18 @@ class Explainer(BaseEstimator, ABC):
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
-    @abstractmethod
-    def _prepare(self) -> None:
-        """Learns what the method needs from `table_`."""
+    def prepare(self, population: Population) -> None:
+        """Learns what the method needs from the training rows, beyond what every population knows of itself."""
 
-    def _inspect(self, session: Session) -> Any:
-        """What the method needs to know about a model and request; `_search` finds it as `problem.inspected`.
+    def inspect(self, decided: DecidedPopulation) -> Any:
+        """What the method needs to know about a model and request; `search` finds it as `problem.inspected`.
 
         It is kept with the session. A model that the method cannot take is refused here, in a sentence.
         """
         return None
 
     @abstractmethod
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         """Answers for a batch of rows whose decision is not the desired one and that can change."""
 
     def _choose(self, problem: Problem, found: Answers) -> Answers:
@@ -218,9 +182,9 @@ class Explainer(BaseEstimator, ABC):
 
     @abstractmethod
     def _batch_size(self, n: int, inspected: Any) -> int:
-        """How many rows go through one call of `_search` for `n` options each, so that memory stays bounded."""
+        """How many rows go through one call of `search` for `n` options each, so that memory stays bounded."""
 
-    def _more_figures(self, rows: np.ndarray, session: Session) -> dict[str, np.ndarray]:
+    def _more_figures(self, rows: np.ndarray, decided: DecidedPopulation) -> dict[str, np.ndarray]:
         """Figures that compare answers with real rows in a way of the method's own, one per option."""
         return {}
 
@@ -340,19 +304,14 @@ class Explainer(BaseEstimator, ABC):
     ) -> Goal:
         return Goal(
             model,
-            self.layout_,
+            self.population_.table.layout,
             target=target,
             probability=probability,
             margin=self.margin,
-            probe=probe_rows(self.table_.values),
+            probe=probe_rows(self.population_.values),
             tolerant=tolerant,
             limit=limit,
         )
-
-    @cached_property
-    def relations_(self) -> Relations:
-        """What the columns of the training rows tell of each other; none without these rows."""
-        return Relations.fit(self.schema_, self.table_.values if self.has_rows_ else self.table_.values[:0])
 
     @property
     def _refused(self) -> float:
@@ -370,8 +329,8 @@ class Explainer(BaseEstimator, ABC):
 
     def _price(self, problem: Problem, answers: Answers) -> np.ndarray:
         """What answers of different months are compared by, (m,): the total shift, clocks included, by default."""
-        shifts = self.percentiles_.shift(problem.region.factuals[answers.owners], answers.rows)
-        return total_shift(shifts * problem.region.cost[answers.owners], self.schema_.free_columns)
+        shifts = self.population_.percentiles.shift(problem.region.factuals[answers.owners], answers.rows)
+        return total_shift(shifts * problem.region.cost[answers.owners], self.population_.schema.free_columns)
 
     @property
     def _seed(self) -> int:
@@ -379,7 +338,7 @@ class Explainer(BaseEstimator, ABC):
         return self.drawn_seed_ if self.random_state is None else int(self.random_state)
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "table_"):
+        if not hasattr(self, "population_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X) with training data first")
 
     def _check_parameters(self) -> None:
@@ -391,29 +350,3 @@ class Explainer(BaseEstimator, ABC):
         if self.random_state is not None:
             check_integer("random_state", self.random_state, 0)
             check_number("random_state", self.random_state, least=0, below=2**64)
-
-
-def _observed_range(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest ordinary value of each column; NaN where there is none."""
-    columns = [cells[ordinary(feature, cells)] for feature, cells in zip(table.schema, table.values.T, strict=True)]
-    low, high = (np.array([end(cells) if len(cells) else math.nan for cells in columns]) for end in (np.min, np.max))
-    return low, high
-
-
-def _doubtful(book: RuleBook, table: Table, labels: np.ndarray | None) -> tuple[str, ...]:
-    """A note for each rule or law that many training rows break, and for each column that seems to be the outcome."""
-    broken = 1 - book.kept(table.values).mean(axis=0)
-    told = {} if labels is None else outcomes(table.schema.features, table.values, labels)
-    rules = (
-        f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check that "
-        "it says what you mean."
-        for rule, share in zip(book.rules, broken.tolist(), strict=True)
-        if share > _BROKEN_RULE
-    )
-    columns = (
-        f"{name!r} alone tells the labels of {share:.1%} of the training rows. If it is the outcome, or known only "
-        "after it, leave it out; otherwise say in the schema what may happen to it."
-        for name, share in told.items()
-        if not table.schema[name].numeric  # a threshold of a number may well be how it is decided
-    )
-    return (*rules, *columns)

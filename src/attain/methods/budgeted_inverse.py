@@ -11,10 +11,10 @@ import numpy as np
 from attain.core.errors import ModelError
 from attain.methods.base import Explainer, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
-from attain.methods.search.moves import Costs, Scale, check_directions, units
+from attain.methods.search.moves import Costs, check_directions, units
 from attain.methods.search.problem import Answers, Pool, Problem
-from attain.methods.session import Session
 from attain.models.scores import LinearScore, Smooth, smooth_score
+from attain.population.population import DecidedPopulation, Population
 from attain.schema import Direction
 
 _ROWS_AT_ONCE = 1_000
@@ -100,14 +100,13 @@ class BudgetedInverseClassification(Explainer):
         super()._check_parameters()
         check_directions(self.directions)
 
-    def _prepare(self) -> None:
-        check_directions(self.directions, self.schema_)
-        self.unit_ = units(self.schema_, self.observed_)
-        self.scale_ = Scale(self.schema_, self.table_.values)
+    def prepare(self, population: Population) -> None:
+        check_directions(self.directions, population.schema)
+        self.unit_ = units(population.schema, population.observed)
 
-    def _inspect(self, session: Session) -> Smooth:
+    def inspect(self, decided: DecidedPopulation) -> Smooth:
         try:
-            return smooth_score(session.goal, self.schema_, self.table_.values)
+            return smooth_score(decided.goal, decided.population.schema, decided.population.values)
         except ModelError as error:
             raise ModelError(
                 f"BudgetedInverseClassification follows the slope of the model's score, and {error}. "
@@ -117,7 +116,7 @@ class BudgetedInverseClassification(Explainer):
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         return BudgetSearch(self, problem).answers()
 
 
@@ -131,7 +130,7 @@ class BudgetSearch(RelaxedSearch):
             problem,
             problem.inspected,
             Costs(problem.region, settings.unit_, settings.directions),
-            settings.scale_.pools,
+            settings.population_.scale.pools,
             iterations=settings.iterations,
             sparsity=settings.cost_budget is None,
             most_cost=settings.cost_budget,
@@ -177,7 +176,7 @@ class BudgetSearch(RelaxedSearch):
 
     def _toward_others(self, owners: np.ndarray) -> np.ndarray:
         """For each owner, the moves (m, d) to the values of that training row, of some, which scores best."""
-        values, own = self.settings.table_.values, self.problem.region.start[owners]
+        values, own = self.settings.population_.values, self.problem.region.start[owners]
         others = np.random.default_rng(self.problem.seed).permutation(len(values))[:_OTHERS]
         lower, upper, _, _ = self._limits(owners, self.movable)
         best, highest = np.zeros(own.shape), np.full(len(owners), -np.inf)

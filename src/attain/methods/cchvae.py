@@ -12,8 +12,8 @@ from attain.methods.base import choice, integer, number
 from attain.methods.latent import AutoencoderChoice, Component, Latent, LatentExplainer
 from attain.methods.search.moves import Radius, check_norm, norm_of, radii, sphere, streams, uniforms
 from attain.methods.search.problem import Answers, Pool, Problem, diverse
-from attain.methods.session import Session
 from attain.models import probe_rows
+from attain.population.population import DecidedPopulation
 from attain.results.status import Status
 from attain.tables import without_unseen
 
@@ -104,7 +104,7 @@ class CCHVAE(LatentExplainer):
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         latent = self._latent(problem.region, self.component)
         algorithm = Algorithm1(self, problem, latent)
         status, pool = algorithm.run(), algorithm.pool
@@ -117,17 +117,17 @@ class CCHVAE(LatentExplainer):
         }
         return Answers(rows, owners, distance, status, figures)
 
-    def _more_figures(self, rows: np.ndarray, session: Session) -> dict[str, np.ndarray]:
+    def _more_figures(self, rows: np.ndarray, decided: DecidedPopulation) -> dict[str, np.ndarray]:
         """The share of real rows of the desired class with a lower log-density than each answer (n,)."""
-        values = session.reference.values
+        values = decided.reference.values
         if not len(rows) or not len(values):
             return {"density_rank": np.full(len(rows), np.nan)}
-        real = session.cached("densities", lambda: np.sort(self._log_density(probe_rows(values, _RANKED))))
+        real = decided.cached("densities", lambda: np.sort(self._log_density(probe_rows(values, _RANKED))))
         return {"density_rank": np.round(np.searchsorted(real, self._log_density(rows)) / len(real), 3)}
 
     def _log_density(self, rows: np.ndarray) -> np.ndarray:
         """The log-density (n,) of the rows' free features given their immutable ones."""
-        return np.asarray(self.autoencoder_.log_density(without_unseen(self.schema_, rows), _RANK_SAMPLES))
+        return np.asarray(self.autoencoder_.log_density(without_unseen(self.population_.schema, rows), _RANK_SAMPLES))
 
 
 class Algorithm1:

@@ -15,10 +15,9 @@ from attain.core.arrays import rank_within
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer, integer, number
-from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem, diverse_order, ranked_hits, ranks_between
-from attain.methods.session import Session
 from attain.population.measuring import REAL_VALUES, Copies
+from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import distinct
 from attain.population.space import MeasuringSpace, Neighbours
 from attain.results.counterfactuals import Counterfactuals
@@ -110,33 +109,33 @@ class FACE(Explainer):
     tolerance: float = number(1.0, least=0)
     max_rows: int = integer(10_000, least=2)
 
-    def _prepare(self) -> None:
-        values = self.table_.values
+    def prepare(self, population: Population) -> None:
+        values = population.values
         random = np.random.default_rng(self._seed)
-        dimension = self.space_.dimension
+        dimension = population.space.dimension
         large = dimension * min(len(values), self.max_rows) > _MOST_CELLS
         wide = large or (dimension > 2 * len(values) and len(values) <= _MOST_FLAT)
         most = min(self.max_rows, _MOST_FLAT) if large else self.max_rows
-        points, first = distinct(values if wide else self.space_.transform(values))
+        points, first = distinct(values if wide else population.space.transform(values))
         if len(points) > most:
             chosen = np.sort(random.choice(len(points), most, replace=False))
             points, first = points[chosen], first[chosen]
-        self.points_of_: MeasuringSpace | FlatSpace = self.space_
+        self.points_of_: MeasuringSpace | FlatSpace = population.space
         if wide:
-            self.points_of_ = FlatSpace(self.space_, points)
+            self.points_of_ = FlatSpace(population.space, points)
             points = self.points_of_.points
         centres = points[random.choice(len(points), min(_CENTRES, len(points)), replace=False)]
         density = GaussianDensity(centres, self.bandwidth)
         self.rows_ = first
-        self.graph_ = RowGraph(self.schema_, values[first], points, self.neighbours, density)
-        self.spread_ = Scale(self.schema_, values).spread
-        self._copies = Copies(values[:, self.schema_.free_columns])
+        self.graph_ = RowGraph(population.schema, values[first], points, self.neighbours, density)
+        self.spread_ = population.scale.spread
+        self._copies = Copies(values[:, population.schema.free_columns])
 
-    def _inspect(self, session: Session) -> np.ndarray:
+    def inspect(self, decided: DecidedPopulation) -> np.ndarray:
         """Which vertices may stand at the end of a path."""
         height = self.graph_.height
         dense: np.ndarray = height >= np.quantile(height, self.least_density)
-        return dense & session.judged(self.rows_)[0]
+        return dense & decided.judged(self.rows_)[0]
 
     def _notes(self, inspected: Any) -> tuple[str, ...]:
         return (REAL_VALUES,)
@@ -148,7 +147,7 @@ class FACE(Explainer):
         admissible = admissible_rows(region, self.graph_.values, self.spread_, self.tolerance)
         return self.graph_.routes(region, self.points_of_.transform(region.start), admissible)
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         region = problem.region
         lengths, _ = self._routes(region)
         lengths[:, ~problem.inspected] = np.inf
@@ -182,7 +181,7 @@ class FACE(Explainer):
         missing = {"endpoint", "path_length"} - set(result.option_figures)
         if missing:
             raise AttainError(f"result was made by {result.method}, which has no paths; pass a result of FACE")
-        region = Region.of(result.table, Constraints.of(constraints), self.observed_)
+        region = Region.of(result.table, Constraints.of(constraints), self.population_.observed)
         places = np.searchsorted(self.rows_, result.option_figures["endpoint"], sorter=np.argsort(self.rows_))
         vertices = np.argsort(self.rows_)[np.minimum(places, len(self.rows_) - 1)]
         rank = rank_within(result.owners) + 1

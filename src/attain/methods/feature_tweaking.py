@@ -9,11 +9,11 @@ import numpy as np
 
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, integer, number
-from attain.methods.search.moves import SWITCH, Moves, Scale
+from attain.methods.search.moves import SWITCH, Moves
 from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits, ranks_between, sparse
-from attain.methods.session import Session
 from attain.models.reader import Reader
 from attain.models.trees import Ensemble, read_ensemble
+from attain.population.population import DecidedPopulation, Scale
 from attain.results.status import Status
 from attain.schema import Feature
 from attain.tables import Region, ordinary
@@ -80,17 +80,14 @@ class FeatureTweaking(Explainer):
     epsilon: float = number(0.1, above=0)
     tweaks: int | None = integer(None, least=1)
 
-    def _prepare(self) -> None:
-        self.scale_ = Scale(self.schema_, self.table_.values)
-
-    def _inspect(self, session: Session) -> Paths:
-        ensemble = read_ensemble(session.goal, self.table_.values)
-        return Paths(ensemble, session.goal.reader, self.scale_, self.epsilon)
+    def inspect(self, decided: DecidedPopulation) -> Paths:
+        ensemble = read_ensemble(decided.goal, decided.population.values)
+        return Paths(ensemble, decided.goal.reader, decided.population.scale, self.epsilon)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_CELLS_AT_ONCE // max(len(inspected.low), 1), 1)
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         search = _Tweaks(self, problem, problem.inspected)
         rows, owners, status = search.single()
         most = self.tweaks or (1 if search.votes else _BOOSTED_TWEAKS)
@@ -111,7 +108,7 @@ class _Tweaks:
             paths = paths.read_by(problem.goal.reader)
         self._problem, self._paths = problem, paths
         self._ensemble = paths.ensemble
-        self.moves = Moves(problem.region, settings.scale_, problem.seed)
+        self.moves = Moves(problem.region, settings.population_.scale, problem.seed)
         self._target = problem.goal.classes.index(problem.goal.target)
         self._worth = self._leaf_worth()
         self.votes = self._ensemble.votes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attain.methods.base import Explainer, integer, number
-from attain.methods.search.moves import Moves, Scale
+from attain.methods.search.moves import Moves
 from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.results.status import Status
 
@@ -75,13 +75,10 @@ class GrowingSpheres(Explainer):
     growth: float = number(0.1, least=0)
     sparsity: bool = True
 
-    def _prepare(self) -> None:
-        self.scale_ = Scale(self.schema_, self.table_.values)
-
     def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_ROWS_AT_ONCE // self.samples, 1)
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         shells = _Shells(self, problem)
         radius = shells.shrink()
         status = shells.grow(radius)
@@ -99,7 +96,7 @@ class _Shells:
     def __init__(self, settings: GrowingSpheres, problem: Problem) -> None:
         self.settings = settings
         self.problem = problem
-        self.moves = Moves(problem.region, settings.scale_, problem.seed)
+        self.moves = Moves(problem.region, settings.population_.scale, problem.seed)
         keep = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
         self.pool = Pool(len(problem), len(problem.region.schema), keep)
         # rows kept back for taking back changes, and for the last check

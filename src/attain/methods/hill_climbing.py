@@ -8,8 +8,9 @@ from typing import Any
 
 from attain.methods.base import Explainer, number
 from attain.methods.search.climb import Climb
-from attain.methods.search.moves import Costs, Scale, check_directions, units
+from attain.methods.search.moves import Costs, check_directions, units
 from attain.methods.search.problem import Answers, Problem
+from attain.population.population import Population
 from attain.schema import Direction
 
 _ROWS_AT_ONCE = 200_000
@@ -77,15 +78,14 @@ class HillClimbingLocalSearch(Explainer):
         super()._check_parameters()
         check_directions(self.directions)
 
-    def _prepare(self) -> None:
-        check_directions(self.directions, self.schema_)
-        self.unit_ = units(self.schema_, self.observed_)
-        self.scale_ = Scale(self.schema_, self.table_.values)
+    def prepare(self, population: Population) -> None:
+        check_directions(self.directions, population.schema)
+        self.unit_ = units(population.schema, population.observed)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
-        return max(_ROWS_AT_ONCE // (16 * len(self.schema_)), 1)
+        return max(_ROWS_AT_ONCE // (16 * len(self.population_.schema)), 1)
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         costs = Costs(problem.region, self.unit_, directions=self.directions)
-        climb = Climb(problem, costs, self.scale_.pools, self.table_.values, limit=self.cost_budget)
+        climb = Climb(problem, costs, self.population_.scale.pools, self.population_.values, limit=self.cost_budget)
         return climb.answers("cost")

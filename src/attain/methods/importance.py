@@ -185,7 +185,7 @@ def find_contributions(session: Session, problem: Problem, scored: np.ndarray) -
     is asked about B real rows, and at most 2 B (c − 1) + 1 for each of the people, with c inputs. They are not charged
     to budgets.
     """
-    others = compared_with(session.training, session.met, problem.seed)
+    others = compared_with(session.explainer.population_.values, session.decided.met, problem.seed)
     try:
         return _contributions(problem, np.flatnonzero(scored), others, session.additive_score)
     except StructureError:

@@ -13,7 +13,8 @@ from attain.core.errors import AttainError, FileError
 from attain.density.autoencoder import Autoencoder, Codes
 from attain.density.uniforms import row_keys, uniforms
 from attain.methods.base import Explainer
-from attain.methods.search.moves import Scale, fewest_changes, norm_of
+from attain.methods.search.moves import fewest_changes, norm_of
+from attain.population.population import Population, Scale
 from attain.schema import Schema
 from attain.tables import Region, without_unseen
 
@@ -105,20 +106,19 @@ class LatentExplainer(Explainer):
                 "see attain.density.Autoencoder"
             )
 
-    def _prepare(self) -> None:
-        rows = self.table_.values
+    def prepare(self, population: Population) -> None:
+        rows = population.values
         self.autoencoder_ = self._fitted_autoencoder(rows)
         codes = self.autoencoder_.encode(rows).z.astype(np.float64)
         self.box_ = (codes.min(axis=0), codes.max(axis=0))
-        self.scale_ = Scale(self.schema_, rows)
 
     def _fitted_autoencoder(self, rows: np.ndarray) -> Autoencoder:
         given = self.autoencoder
         if not isinstance(given, str) and hasattr(given, "schema_"):
             fitted: Any = given
-            if hasattr(fitted, "for_schema") and fitted.schema_.names == self.schema_.names:
-                fitted = fitted.for_schema(self.schema_)
-            _check_same_columns(fitted, self.schema_)
+            if hasattr(fitted, "for_schema") and fitted.schema_.names == self.population_.schema.names:
+                fitted = fitted.for_schema(self.population_.schema)
+            _check_same_columns(fitted, self.population_.schema)
             known: Autoencoder = fitted
             return known
         return self._unfitted_autoencoder().fit(rows)
@@ -128,8 +128,8 @@ class LatentExplainer(Explainer):
         if isinstance(given, str):
             from attain.density import CHVAE
 
-            return CHVAE(self.schema_, likelihoods="paper", hidden=0, random_state=self._seed)
-        fresh: Autoencoder = clone(given).set_params(schema=self.schema_)
+            return CHVAE(self.population_.schema, likelihoods="paper", hidden=0, random_state=self._seed)
+        fresh: Autoencoder = clone(given).set_params(schema=self.population_.schema)
         return fresh
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -142,7 +142,6 @@ class LatentExplainer(Explainer):
         return {"autoencoder": facts}, {**arrays, "box.low": self.box_[0], "box.high": self.box_[1]}
 
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        self.scale_ = Scale(self.schema_, self.table_.values)
         self.autoencoder_ = self._unfitted_autoencoder().restore(facts["autoencoder"], arrays)
         self.box_ = (arrays["box.low"], arrays["box.high"])
         units = np.shape(self.autoencoder_.active_units)
@@ -155,7 +154,7 @@ class LatentExplainer(Explainer):
         The `rule` says which mixture component a code is decoded with, where the autoencoder has several.
         """
         autoencoder: Autoencoder = self.autoencoder_
-        own = autoencoder.encode(without_unseen(self.schema_, region.start))
+        own = autoencoder.encode(without_unseen(self.population_.schema, region.start))
         log_components: Callable[[np.ndarray], np.ndarray] | None = getattr(autoencoder, "log_components", None)
         several = 1 if log_components is None else log_components(own.z[:1]).shape[1]
 
@@ -174,7 +173,7 @@ class LatentExplainer(Explainer):
         return Latent(own.z.astype(np.float64), *self.box_, active, decode, decode_vjp=vjp, components=components)
 
     def _decode_vjp(self, own: Codes) -> DecodeVjp:
-        free, decode_vjp = self.schema_.free_columns, self.autoencoder_.decode_vjp
+        free, decode_vjp = self.population_.schema.free_columns, self.autoencoder_.decode_vjp
 
         def pulled_back(z: np.ndarray, owners: np.ndarray, gradient: np.ndarray) -> np.ndarray:
             in_codes = np.asarray(decode_vjp(Codes(z, own.context[owners]), gradient[:, free]), dtype=np.float64)
@@ -185,8 +184,8 @@ class LatentExplainer(Explainer):
     def _rows(self, region: Region, owners: np.ndarray, free: np.ndarray) -> np.ndarray:
         """Complete rows: decoded free cells beside each owner's immutable ones, with as few changes as possible."""
         rows = region.start[owners]
-        rows[:, self.schema_.free_columns] = free
-        return fewest_changes(rows, owners, region, self.scale_)
+        rows[:, self.population_.schema.free_columns] = free
+        return fewest_changes(rows, owners, region, self.population_.scale)
 
 
 def _check_same_columns(autoencoder: Autoencoder, schema: Schema) -> None:

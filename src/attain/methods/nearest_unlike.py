@@ -10,9 +10,9 @@ import numpy as np
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, integer
 from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits
-from attain.methods.session import Session
 from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.percentiles import Percentiles, total_shift
+from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import Reference
 
 _ROWS_AT_ONCE = 100_000
@@ -73,11 +73,11 @@ class NearestUnlike(Explainer):
     neighbours: int = integer(50, least=1)
     reversion: bool = True
 
-    def _prepare(self) -> None:
-        self._copies = Copies(self.table_.values[:, self.schema_.free_columns])
+    def prepare(self, population: Population) -> None:
+        self._copies = Copies(population.values[:, population.schema.free_columns])
 
-    def _inspect(self, session: Session) -> Reference:
-        return session.reference
+    def inspect(self, decided: DecidedPopulation) -> Reference:
+        return decided.reference
 
     def _notes(self, inspected: Any) -> tuple[str, ...]:
         return (REAL_VALUES,)
@@ -85,7 +85,7 @@ class NearestUnlike(Explainer):
     def _batch_size(self, n: int, inspected: Any) -> int:
         return max(_ROWS_AT_ONCE // self.neighbours, 1)
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         region, reference = problem.region, problem.inspected
         answers = 1 if problem.options == 1 else _SPARE_OPTIONS * problem.options
 
@@ -103,14 +103,14 @@ class NearestUnlike(Explainer):
         order = order[rank_within(owners[order]) < answers]
         rows, owners, scores = rows[order], owners[order], scores[order]
         if self.reversion:
-            rows = reverted(rows, owners, scores, problem, self.percentiles_, reserve=answers)
+            rows = reverted(rows, owners, scores, problem, self.population_.percentiles, reserve=answers)
         rows, owners, cost = diverse(rows, owners, self._difficulty(rows, owners, problem), region, problem.options)
         return Answers(
             rows, owners, cost, status, {"copies_a_person": self._copies.of(rows[:, region.schema.free_columns])}
         )
 
     def _difficulty(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
-        shifts = self.percentiles_.shift(problem.region.factuals[owners], rows)
+        shifts = self.population_.percentiles.shift(problem.region.factuals[owners], rows)
         return total_shift(shifts, problem.region.schema.free_columns)
 
     def _fewer(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
@@ -119,7 +119,7 @@ class NearestUnlike(Explainer):
         if (region.max_changes >= len(region.schema)).all():
             return rows
         rows = region.final_form(rows, owners)
-        shifts = self.percentiles_.interpolated_shift(region.factuals[owners], rows)
+        shifts = self.population_.percentiles.interpolated_shift(region.factuals[owners], rows)
         shifts = np.where(region.changed(rows, owners), shifts, -1.0)
         rank = np.argsort(np.argsort(-shifts, axis=1, kind="stable"), axis=1)
         return np.where(rank < region.max_changes[owners, None], rows, region.factuals[owners])

@@ -26,6 +26,7 @@ from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.files import as_kind
 from attain.core.frames import library_named
+from attain.population.population import Population
 from attain.schema import Schema, toml
 from attain.schema.laws import Law
 from attain.tables import Layout, Table
@@ -76,10 +77,10 @@ def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> 
     """Writes a fitted explainer into one file."""
     if reference not in HOLDS:
         raise AttainError(f"reference must be 'rows' or 'none', got {reference!r}")
-    kept = reference if explainer.has_rows_ else "none"
+    population = explainer.population_
+    kept = reference if population.has_rows else "none"
     if kept == "none":
         check_needs_no_rows(explainer)
-    table = explainer.table_
     state, arrays = _fitted_state(explainer)
     state["parameters"] = {key: _packed(key, value) for key, value in _parameters(explainer).items()}
     if kept == "none":
@@ -90,14 +91,14 @@ def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> 
         raise AttainError(
             f"this {type(explainer).__name__} cannot be saved: {error}; labels must be strings, numbers or booleans"
         ) from None
-    reduced = kept == "none" and explainer.has_rows_
+    reduced = kept == "none" and population.has_rows
     container.write(
         path,
         container.Contents(
-            {"explainer": state["class"], "reference": kept, "rows": len(table), "versions": versions()},
-            {_STATE: text, _SCHEMA: table.schema.to_toml()},
+            {"explainer": state["class"], "reference": kept, "rows": len(population.values), "versions": versions()},
+            {_STATE: text, _SCHEMA: population.schema.to_toml()},
             {
-                "table": marginals(table.values, table.schema) if reduced else table.values,
+                "table": marginals(population) if reduced else population.values,
                 **{f"{_LEARNED}{key}": array for key, array in arrays.items()},
             },
         ),
@@ -106,15 +107,16 @@ def save(explainer: Explainer, path: str | os.PathLike[str], reference: str) -> 
 
 def _fitted_state(explainer: Explainer) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What `fit` learned besides the schema and the matrix, as JSON and arrays."""
-    layout = explainer.table_.layout
+    population = explainer.population_
+    layout = population.table.layout
     facts, arrays = explainer._learned()
     state = {
         "class": class_name(type(explainer)),
         "library": layout.library.name,
         "columns": list(layout.columns),
         "dtypes": {key: layout.library.dtype_text(dtype) for key, dtype in layout.dtypes.items()},
-        "labels": None if explainer.labels_ is None else list(explainer.labels_),
-        "laws": [asdict(law) for law in explainer.laws_],
+        "labels": None if population.labels is None else list(population.labels),
+        "laws": [asdict(law) for law in population.laws],
         "learned": facts,
     }
     return state, arrays
@@ -126,14 +128,14 @@ def fitted_digest(explainer: Explainer) -> str | None:
         state, arrays = _fitted_state(explainer)
     except AttainError:  # an autoencoder of the user's own may have no state to save
         return None
-    schema = explainer.table_.schema
+    schema = explainer.population_.schema
     stated = [
         [(name, list(value.items()) if isinstance(value, Mapping) else value) for name, value in properties.items()]
         for properties in map(toml.stated_properties, schema)
     ]
     laws = None if schema.laws is None else [law.text for law in schema.laws]
     facts = (state, stated, schema.rules, laws, schema.max_months)
-    return data_digest(facts, {**arrays, "table": explainer.table_.values})
+    return data_digest(facts, {**arrays, "table": explainer.population_.values})
 
 
 def data_digest(facts: Any, arrays: Mapping[str, np.ndarray]) -> str:
@@ -214,7 +216,7 @@ def _built(contents: container.Contents, facts: _Facts, state: _State, known: Ma
 
     explainer = build(state.class_name, {key: _unpacked(value, build) for key, value in state.parameters.items()})
     explainer._check_parameters()
-    explainer._remember(table, labels, state.laws, has_rows=facts.reference == "rows")
+    explainer._keep(Population(table, labels, state.laws, has_rows=facts.reference == "rows"))
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
     explainer._restore(state.learned, learned)
     _check_restored(explainer, state.learned, learned)
@@ -287,16 +289,17 @@ def _concrete(room: Any, name: object) -> Any:
     return found if estimator and not signatures.isabstract(found) else None
 
 
-def marginals(values: np.ndarray, schema: Schema) -> np.ndarray:
+def marginals(population: Population) -> np.ndarray:
     """Rows with the distribution of each column but no real record: quantiles, each column shuffled by itself.
 
     A level, a special code or a missing cell that a column has is kept at least once, however rare.
     """
+    values = population.values
     rows = min(len(values), _MARGINAL_ROWS)
     random = np.random.default_rng(_MARGINAL_SEED)
     result = np.empty((rows, values.shape[1]))
     places = np.round(np.linspace(0, len(values) - 1, rows)).astype(np.intp)
-    for j, feature in enumerate(schema):
+    for j, feature in enumerate(population.schema):
         ordered = np.sort(values[:, j])
         column = ordered[places]
         states = (

@@ -90,14 +90,15 @@ class Compared:
 def assess(session: Session, table: Table, *, typicality: bool = True) -> list[Assessed]:
     """What is known about each row of a table; without `typicality`, which takes longer, `verdict` is None."""
     explainer, rows, readable = session.explainer, table.values, table.readable
-    said = session.goal.fresh_copy(table.layout.unseen).classify(rows[readable])
+    said = session.decided.goal.fresh_copy(table.layout.unseen).classify(rows[readable])
     levels = np.full(len(rows), math.nan)
     if typicality and len(readable):
         levels[readable] = explainer._typicality(session.inspected, rows[readable])
     failed = {int(readable[k]): sentence for k, sentence in said.judgement.failures.items()}
     unreadable, place = {**table.refused, **failed}, {i: k for k, i in enumerate(readable.tolist())}
-    broken, shares = ~explainer.book_.kept(rows), 100 * explainer.percentiles_.of(rows)
-    rules = [rule.text for rule in explainer.book_.rules]
+    book = explainer.population_.rule_book
+    broken, shares = ~book.kept(rows), 100 * explainer.population_.percentiles.of(rows)
+    rules = [rule.text for rule in book.rules]
     known = []
     for i in range(len(rows)):
         percentiles = {name: rounded(share, 3) for name, share in zip(table.schema.names, shares[i], strict=True)}
@@ -138,24 +139,24 @@ def complete(session: Session, person: Table, edited: Table) -> Table:
 
 def compare(session: Session, person: Table, edited: Table, constraints: GivenConstraints = None) -> Compared:
     """The first row of `edited` beside the first of `person`; both can be read."""
-    explainer, owners = session.explainer, np.zeros(1, dtype=np.intp)
+    population, owners = session.decided.population, np.zeros(1, dtype=np.intp)
     rows, own = edited.values[:1], person.values[:1]
     region = session.region(person, constraints)
     violated = [kind for kind, broken in region.violations(rows, owners).items() if broken[0]]
-    texts = {rule.text for rule in explainer.book_.rules}
-    figures = difficulty(rows, own, explainer.percentiles_.shift(own, rows), explainer.schema_)
-    if explainer.has_rows_:
-        figures |= faithfulness(rows, session.reference)
+    texts = {rule.text for rule in population.rule_book.rules}
+    figures = difficulty(rows, own, population.percentiles.shift(own, rows), population.schema)
+    if population.has_rows:
+        figures |= faithfulness(rows, session.decided.reference)
     return Compared(
-        flips=bool(session.goal.fresh_copy(edited.layout.unseen).confirm_rows(rows).met[0]),
+        flips=bool(session.decided.goal.fresh_copy(edited.layout.unseen).confirm_rows(rows).met[0]),
         allowed=not violated,
         violated=tuple(kind for kind in violated if kind not in texts),
-        changed=tuple(np.array(explainer.schema_.names)[~unchanged(own, rows)[0]].tolist()),
+        changed=tuple(np.array(population.schema.names)[~unchanged(own, rows)[0]].tolist()),
         total_shift=rounded(100 * figures["total_shift"][0], 3),
         max_shift=rounded(100 * figures["max_shift"][0], 3),
         outlier=verdict(figures, "outlier"),
         connected=verdict(figures, "connected"),
-        months=float(region.months(rows, owners)[0]) if explainer.book_.timing is not None else 0.0,
+        months=float(region.months(rows, owners)[0]) if population.rule_book.timing is not None else 0.0,
     )
 
 
@@ -195,10 +196,10 @@ class Recheck:
     """
 
     def __init__(self, session: Session, result: Counterfactuals, constraints: GivenConstraints = None) -> None:
-        if _columns(result.table.schema) != _columns(session.explainer.schema_):
+        if _columns(result.table.schema) != _columns(session.explainer.population_.schema):
             raise AttainError("result has another schema than the explainer was fitted with")
         self._session, self.region = session, session.region(result.table, constraints)
-        self._goal = session.goal.fresh_copy(result.table.layout.unseen)
+        self._goal = session.decided.goal.fresh_copy(result.table.layout.unseen)
 
     def decided(self, positions: np.ndarray) -> np.ndarray:
         """Which of the people at some positions have the desired decision as they are."""
@@ -224,12 +225,12 @@ class Recheck:
 
         Without real training rows it is the median of all rows.
         """
-        explainer = self._session.explainer
-        rows = explainer.table_.values
-        if explainer.has_rows_ and self._session.met.any():
-            rows = rows[self._session.met]
+        population = self._session.decided.population
+        rows = population.values
+        if population.has_rows and self._session.decided.met.any():
+            rows = rows[self._session.decided.met]
         usual = np.full(rows.shape[1], math.nan)
-        for j, feature in enumerate(explainer.schema_):
+        for j, feature in enumerate(population.schema):
             cells = rows[ordinary(feature, rows[:, j]), j]
             if feature.ordered and len(cells):
                 usual[j] = np.median(cells)

@@ -29,6 +29,7 @@ from attain.models import Goal
 from attain.population.connectedness import connected
 from attain.population.measuring import changed, mean_pairwise_distance
 from attain.population.percentiles import max_shift, total_shift
+from attain.population.population import Population
 from attain.population.reference import Reference
 from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
 from attain.results.counterfactuals import Counterfactuals
@@ -39,7 +40,6 @@ from attain.schema.laws import Law
 from attain.tables import Region
 
 if TYPE_CHECKING:
-    from attain.methods.base import Explainer
     from attain.methods.session import Call, People, Session
 
 Found = TypeVar("Found")
@@ -97,19 +97,20 @@ class Figures(NamedTuple):
     @classmethod
     def of(cls, session: Session, problem: Problem, answers: Answers) -> Figures:
         explainer, region, rows, owners = session.explainer, problem.region, answers.rows, answers.owners
-        factuals, percentiles, relations = region.factuals[owners], explainer.percentiles_, explainer.relations_
+        population = explainer.population_
+        factuals, percentiles, relations = region.factuals[owners], population.percentiles, population.relations
         shifts, related = percentiles.shift(factuals, rows), None
         options = {**difficulty(rows, factuals, shifts, region.schema), **answers.figures}
         if region.book.timing is not None:
             options["months"] = region.months(rows, owners)
-        if explainer.figures and explainer.has_rows_:
-            options |= faithfulness(rows, session.reference) | explainer._more_figures(rows, session)
+        if explainer.figures and population.has_rows:
+            options |= faithfulness(rows, session.decided.reference) | explainer._more_figures(rows, session.decided)
             if len(relations):
                 rate = explainer._refused
                 options["relations_p"] = np.round(relations.p_value(rows, factuals), 6)
                 follows, said = relations.follows(rows, factuals, rate), relations.contradictions(rows, factuals, rate)
                 related = Related(follows, tuple(said))
-        spread = mean_pairwise_distance(rows, owners, len(problem), explainer.space_)
+        spread = mean_pairwise_distance(rows, owners, len(problem), population.space)
         return cls((percentiles.of(factuals), percentiles.of(rows), shifts), options, spread, related)
 
 
@@ -139,15 +140,17 @@ def result_of(
             lost.append(f"No {what} were found: this ended with {type(error).__name__}: {error}")
             return None
 
-    ranges = found(call.ranges, "ranges", lambda: find_ranges(problem, rows, owners, explainer.percentiles_))
+    population = explainer.population_
+    ranges = found(call.ranges, "ranges", lambda: find_ranges(problem, rows, owners, population.percentiles))
     searched = problem.rows_searched
     typicality = partial(explainer._typicality, problem.inspected)
     importances = found(call.importance, "importances", lambda: find_importances(problem, rows, owners, typicality))
     scored = ~np.isnan(before.score)
     attributions = found(call.contributions, "contributions", lambda: find_contributions(session, problem, scored))
     figures = Figures.of(session, problem, answers)
-    failed = session.goal.rows_failed + goal.rows_failed - len(before.unreadable.keys() - table.refused.keys())
-    asked = session.goal.rows_asked - learned + goal.rows_asked
+    own = session.decided.goal
+    failed = own.rows_failed + goal.rows_failed - len(before.unreadable.keys() - table.refused.keys())
+    asked = own.rows_asked - learned + goal.rows_asked
     asked += sum(other.rows_asked for other in (*call.others, *problem.others))
     return Counterfactuals(
         table=table,
@@ -169,7 +172,7 @@ def result_of(
             *notes_on(session, problem, answers, attributions, failed_rows=failed, failed_searches=len(failures)),
             *lost,
         ),
-        laws=explainer.laws_,
+        laws=population.laws,
         rows_asked=asked,
         rows_uncharged=asked - searched,
         unreadable=before.unreadable,
@@ -193,14 +196,14 @@ def notes_on(
 ) -> tuple[str, ...]:
     """What a reader of these answers must know; the model failed on so many rows besides unreadable people."""
     explainer, region = session.explainer, problem.region
-    notes = (*explainer._notes_on_fitting, *explainer._notes(problem.inspected))
-    if explainer.figures and not explainer.has_rows_:
+    notes = (*explainer.population_.notes, *explainer._notes(problem.inspected))
+    if explainer.figures and not explainer.population_.has_rows:
         notes += ("This explainer was saved without its training rows: outlier and connectedness are missing.",)
-    elif explainer.figures and not session.reference.labelled:
+    elif explainer.figures and not session.decided.reference.labelled:
         notes += ("No labels were given: real rows of the desired class are those the model decides for.",)
     if explainer.schema is None:
         notes += ("No schema was given, so one was inferred in which everything may change.",)
-    notes += own_breaks(region, explainer.laws_)
+    notes += own_breaks(region, explainer.population_.laws)
     offered = np.bincount(answers.owners, minlength=len(problem))
     fewer = int(((offered > 0) & (offered < problem.options)).sum())
     if fewer:
@@ -228,14 +231,14 @@ def own_breaks(region: Region, laws: Sequence[Law]) -> tuple[str, ...]:
 
 def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
     """What answers follow from, as JSON: the field `settings` of a result. Nothing in it depends on time or place."""
-    explainer, table = session.explainer, session.explainer.table_
+    explainer, population = session.explainer, session.decided.population
     if explainer._digests is None:
-        explainer._digests = fitted_digest(explainer), _training_digest(explainer) if explainer.has_rows_ else None
+        explainer._digests = fitted_digest(explainer), _training_digest(population) if population.has_rows else None
     fitted, training = explainer._digests
     return {
         "versions": dict(_versions()),
         "method": class_name(type(explainer)),
-        "parameters": dict(session.cached("parameters", lambda: described_parameters(explainer))),
+        "parameters": dict(session.decided.cached("parameters", lambda: described_parameters(explainer))),
         "seed": explainer._seed,
         "explainer_digest": fitted,
         "target": as_json(goal.target),
@@ -244,22 +247,21 @@ def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
         "errors": session.errors,
         "robust": [_model_facts(other) for other in call.others],
         "constraints": _constraint_facts(Constraints.of(call.constraints)),
-        "model": _model_facts(session.goal),
+        "model": _model_facts(session.decided.goal),
         "training": {
-            "rows": len(table) if explainer.has_rows_ else None,
-            "columns": len(table.schema),
-            "labels": explainer.labels_ is not None,
+            "rows": len(population.values) if population.has_rows else None,
+            "columns": len(population.schema),
+            "labels": population.labels is not None,
             "digest": training,
         },
     }
 
 
-def _training_digest(explainer: Explainer) -> str:
+def _training_digest(population: Population) -> str:
     """A hash of the cells and labels: other rules about the same data change nothing."""
-    table = explainer.table_
-    columns = [(feature.name, [str(level) for level in feature.levels]) for feature in table.schema]
-    labels = None if explainer.labels_ is None else list(explainer.labels_)
-    return data_digest((columns, labels), {"table": table.values + 0.0})  # turns -0.0 into 0.0
+    columns = [(feature.name, [str(level) for level in feature.levels]) for feature in population.schema]
+    labels = None if population.labels is None else list(population.labels)
+    return data_digest((columns, labels), {"table": population.values + 0.0})  # turns -0.0 into 0.0
 
 
 @cache

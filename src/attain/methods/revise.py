@@ -15,9 +15,9 @@ from attain.methods.relaxed import Relaxation
 from attain.methods.search.climb import Probe, boundary
 from attain.methods.search.moves import Costs, sphere, streams, units
 from attain.methods.search.problem import Answers, Pool, Problem, diverse
-from attain.methods.session import Session
 from attain.models import Goal
 from attain.models.scores import Smooth, smooth_if_possible
+from attain.population.population import DecidedPopulation
 from attain.tables import ordinary
 
 Method = Literal["auto", "gradient", "scores"]
@@ -112,25 +112,26 @@ class REVISE(LatentExplainer):
     pairs: int = integer(8, least=1)
     width: float = number(0.2, above=0)
 
-    def _inspect(self, session: Session) -> tuple[Smooth | None, Loss | None, Loss]:
+    def inspect(self, decided: DecidedPopulation) -> tuple[Smooth | None, Loss | None, Loss]:
         """The score as a smooth function, if it is one, its loss, and the loss of the model's own score."""
-        differentiable, smooth = hasattr(self.autoencoder_, "decode_vjp"), None
+        differentiable, smooth, population = hasattr(self.autoencoder_, "decode_vjp"), None, decided.population
         if self.method == "gradient" and not differentiable:
             raise AttainError(
                 f"method='gradient' needs the gradient of the decoder, and {type(self.autoencoder_).__name__} has no "
                 "decode_vjp; use method='scores' or 'auto'"
             )
         if differentiable:
-            smooth = smooth_if_possible(session.goal, self.schema_, self.table_.values, self.method, "scores")
-        rows, met, score = Probe.of(self.table_.values, session.judged)
+            smooth = smooth_if_possible(decided.goal, population.schema, population.values, self.method, "scores")
+        rows, met, score = Probe.of(population.values, decided.judged)
         smooth_loss = None if smooth is None else Loss(smooth.score(rows), met)
-        return smooth, smooth_loss, Loss(score, met, _ends(session.goal, score))
+        return smooth, smooth_loss, Loss(score, met, _ends(decided.goal, score))
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
 
-    def _search(self, problem: Problem) -> Answers:
-        descent = LatentDescent(self, problem, self._latent(problem.region), units(self.schema_, self.observed_))
+    def search(self, problem: Problem) -> Answers:
+        unit = units(self.population_.schema, self.population_.observed)
+        descent = LatentDescent(self, problem, self._latent(problem.region), unit)
         smooth, smooth_loss, loss = problem.inspected
         if smooth is not None:
             descent.follow_slope(smooth, smooth_loss)

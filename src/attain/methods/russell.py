@@ -40,9 +40,9 @@ from attain.methods.search.programs import (
     solve,
     unbeaten,
 )
-from attain.methods.session import Session
 from attain.models.goal import StructureError
 from attain.models.scores import ACCEPTED, LinearScore, linear_score
+from attain.population.population import DecidedPopulation, Population
 from attain.results.status import Status
 from attain.schema import Rule, Schema
 from attain.tables import Region, ordinary, snapped, unchanged
@@ -114,12 +114,12 @@ class Russell(Explainer):
     citation = "russell2019efficient"
     own_figures = ("distance", "proven")
 
-    def _prepare(self) -> None:
-        self.spread_ = Spread(self.schema_, self.table_.values)
+    def prepare(self, population: Population) -> None:
+        self.spread_ = Spread(population.schema, population.values)
 
-    def _inspect(self, session: Session) -> LinearScore:
+    def inspect(self, decided: DecidedPopulation) -> LinearScore:
         try:
-            return linear_score(session.goal, self.table_.values)
+            return linear_score(decided.goal, decided.population.values)
         except StructureError as error:
             raise ModelError(
                 f"Russell takes {ACCEPTED}, but {error}; ActionableRecourse takes any classifier by local linear "
@@ -129,7 +129,7 @@ class Russell(Explainer):
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         score: LinearScore = problem.inspected
         region, ledger = problem.region, problem.ledger
         own, signatures = factual_scores(problem, score), Signatures(region)

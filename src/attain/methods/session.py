@@ -1,6 +1,6 @@
 """`Session`: an explainer, a model and what is asked of it. All that is learned about these is learned once.
 
-The path of a question: `explain` → `Session.answer` → the method's `_search` → `Problem.evaluate` → `Goal.score_rows` →
+The path of a question: `explain` → `Session.answer` → the method's `search` → `Problem.evaluate` → `Goal.score_rows` →
 `Reader.read` → the model."""
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import numpy as np
 
@@ -26,19 +26,17 @@ from attain.models import Goal, Model, probe_rows
 from attain.models.goal import Control, StructureError, spread_positions
 from attain.models.reader import LearningLimit
 from attain.models.scores import AdditiveScore, additive_score, compile_score
-from attain.population.reference import Reference
+from attain.population.population import DecidedPopulation
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints
-from attain.tables import Errors, Region, Table, desired_labels
+from attain.tables import Errors, Region, Table
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer
 
 _LONGEST: Final = 0.5
 """The most seconds that a call asks, on average, whether the model still answers as before."""
-
-T = TypeVar("T")
 
 GivenConstraints = Constraints | Mapping[str, Any] | None
 
@@ -99,92 +97,49 @@ class Session:
     ----------
     explainer
         The fitted explainer.
-    goal
-        The model, and what is asked of it.
+    decided
+        The training rows, and what the model decides about them; its `goal` is the model and what is asked of it.
     errors
         What becomes of rows that cannot be read, as in `Explainer.explain`.
     """
 
     def __init__(self, explainer: Explainer, goal: Goal, errors: Errors, limit: LearningLimit | None = None) -> None:
-        self.explainer, self.goal, self.errors = explainer, goal, errors
-        self.lock = RLock()
-        self.training = explainer.table_.values
-        self._asked = np.zeros(len(self.training), dtype=bool)
-        self._met, self._score = np.zeros(len(self.training), dtype=bool), np.full(len(self.training), np.nan)
-        self._failed = np.zeros(len(self.training), dtype=bool)
+        self.explainer, self.errors = explainer, errors
+        self.decided = DecidedPopulation(explainer.population_, goal)
         with goal.learning_within(limit):
-            goal.compiled = compile_score(goal, self.training, self.judged)
+            goal.compiled = compile_score(goal, explainer.population_.values, self.decided.judged)
 
     @property
     def target(self) -> Any:
         """The desired class, as the model names it."""
-        return self.goal.target
+        return self.decided.goal.target
 
     @property
     def classes(self) -> tuple[Any, ...]:
         """The model's classes."""
-        return self.goal.classes
-
-    def judged(self, at: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Which training rows meet the goal, and their scores, (n,) each; or only of those at these positions.
-
-        The model is asked about each training row at most once.
-        """
-        with self.lock:
-            if at is None and self._asked.all():
-                return self._met, self._score
-            at = np.arange(len(self.training)) if at is None else at
-            new = at[~self._asked[at]]
-            if len(new):
-                judged = self.goal.score_rows(self.training[new])
-                self._met[new], self._score[new], self._asked[new] = judged.met, judged.score, True
-                self._failed[new[list(judged.failures)]] = True
-            return self._met[at], self._score[at]
-
-    def cached(self, name: str, compute: Callable[[], T]) -> T:
-        """What `compute` returns, computed when it is first asked for by this name."""
-        with self.lock:
-            return self.goal.cached(name, compute)
-
-    @property
-    def met(self) -> np.ndarray:
-        """Which training rows have the desired decision, (n,)."""
-        return self.judged()[0]
-
-    @property
-    def reference(self) -> Reference:
-        """The real rows of the desired class."""
-        explainer = self.explainer
-        if not explainer.has_rows_:
-            raise AttainError("this explainer was saved without its training rows, so it has no reference")
-
-        def build() -> Reference:
-            desired = None if explainer.labels_ is None else desired_labels(explainer.labels_, self.target)
-            space, met = explainer.space_, self.judged()[0]
-            return Reference.build(explainer.schema_, self.training, desired_labels=desired, met=met, space=space)
-
-        return self.cached("reference", build)
+        return self.decided.goal.classes
 
     @property
     def inspected(self) -> Any:
-        """What the method's `_inspect` learned about the model."""
-        return self.cached("inspected", partial(self.explainer._inspect, self))
+        """What the method's `inspect` learned about the model."""
+        return self.decided.cached("inspected", lambda: self.explainer.inspect(self.decided))
 
     @property
     def additive_score(self) -> AdditiveScore | None:
         """The score of a linear model or tree ensemble; None for other models, and for those that give labels only."""
+        decided = self.decided
         try:
-            with self.lock:
-                return None if self.goal.labels_only else additive_score(self.goal, self.training)
+            with decided.lock:
+                return None if decided.goal.labels_only else additive_score(decided.goal, decided.population.values)
         except StructureError:
             return None
 
     def holds_for(self, model: Model) -> bool:
         """Whether the model, wrapped again, still answers as when the session was made."""
-        return self._fresh_goal({}, model).confirm_again(self.training[:0]) is not None
+        return self._fresh_goal({}, model).confirm_again(self.decided.population.values[:0]) is not None
 
     def _fresh_goal(self, unseen: Mapping[str, tuple[Any, ...]], model: Model) -> Goal:
-        goal = self.goal.fresh_copy(unseen, model)
+        goal = self.decided.goal.fresh_copy(unseen, model)
         goal.control = self.control
         return goal
 
@@ -195,20 +150,21 @@ class Session:
         Where it gives no scores, these are all training rows that it does not fail on: a few equal labels do not show
         that it is the same model. Where the model is slow, only some of them are kept.
         """
+        decided = self.decided
 
         def chosen() -> Control:
-            control = self.goal.control
-            if self.goal.labels_only:
-                met, score = self.judged()
-                takes = ~self._failed
-                control = Control(self.training[takes], met[takes], score[takes])
-            n, seconds = len(control.rows), len(control.rows) * self.goal.seconds_per_row
+            control = decided.goal.control
+            if decided.goal.labels_only:
+                met, score = decided.judged()
+                takes = ~decided.failed
+                control = Control(decided.population.values[takes], met[takes], score[takes])
+            n, seconds = len(control.rows), len(control.rows) * decided.goal.seconds_per_row
             if seconds <= _LONGEST:
                 return control
             some = spread_positions(n, max(int(n * _LONGEST / seconds), 1))
             return Control(*(part[some] for part in control))
 
-        return self.cached("control", chosen)
+        return decided.cached("control", chosen)
 
     @overload
     def people(self, X: Frame, timeout: float | None, *, limit: LearningLimit | None = None) -> People: ...
@@ -222,16 +178,18 @@ class Session:
         `model` is the same model, wrapped again: it is asked about the control in the same call. None if it does not
         answer about that as when the session was made. `limit` is what is left of a limit of learning, else a new one.
         """
-        table, asked_before = Table.read(one_row(X), self.explainer.schema_, errors=self.errors), self.goal.rows_asked
+        decided = self.decided
+        asked_before = decided.goal.rows_asked
+        table = Table.read(one_row(X), decided.population.schema, errors=self.errors)
         rows, unseen = table.values[table.readable], table.layout.unseen
         limit = limit or learning_limit(self.explainer, timeout, len(table))
-        with self.lock, self.goal.learning_within(limit):  # in nobody's own time
+        with decided.lock, decided.goal.learning_within(limit):  # in nobody's own time
             _ = self.inspected
-            if self.explainer.figures and self.explainer.has_rows_:
-                _ = self.reference
+            if self.explainer.figures and decided.population.has_rows:
+                _ = decided.reference
             if model is not None:
                 _ = self.control
-        goal = self.goal.fresh_copy(unseen) if model is None else self._fresh_goal(unseen, model)
+        goal = decided.goal.fresh_copy(unseen) if model is None else self._fresh_goal(unseen, model)
         deadline = Deadline(timeout, len(table))
         judged = goal.confirm_rows(rows) if model is None else goal.confirm_again(rows)
         return None if judged is None else People(table, goal, Decided.of(table, judged), deadline, asked_before)
@@ -261,7 +219,7 @@ class Session:
         with Batches(problem, outcome, size, type(explainer).__name__) as batches:
             for batch in batches:
                 try:
-                    found = in_time(batch, explainer._search, explainer._price, measured, explainer._months_cost)
+                    found = in_time(batch, explainer.search, explainer._price, measured, explainer._months_cost)
                     found = last_check(batch, explainer._choose(batch, found))
                 except AttainError:  # a sentence about the call
                     raise
@@ -295,12 +253,13 @@ class Session:
 
     def region(self, table: Table, constraints: GivenConstraints) -> Region:
         """What the rows of a table may become."""
-        return Region.of(table, Constraints.of(constraints), self.explainer.observed_, self.explainer.book_)
+        population = self.decided.population
+        return Region.of(table, Constraints.of(constraints), population.observed, population.rule_book)
 
     def _problem(self, people: People, call: Call) -> tuple[Problem, list[Status | None]]:
         """What is to be searched, and how the search of each row ended, None where that is not known before it."""
         table, before, explainer = people.table, people.before, self.explainer
-        if call.contributions and not explainer.has_rows_:
+        if call.contributions and not explainer.population_.has_rows:
             raise AttainError(
                 "contributions compare with real people, but this explainer was saved without its training rows; save "
                 "it with reference='rows'"
@@ -315,7 +274,7 @@ class Session:
 
 def learning_limit(explainer: Explainer, timeout: float | None, people: int) -> LearningLimit:
     """The limit of learning about a model: as long as the people have together."""
-    rows = explainer.table_.values
+    rows = explainer.population_.values
     return LearningLimit(timeout, max(people, 1), len(rows) + 4 * len(probe_rows(rows)))
 
 
@@ -359,7 +318,7 @@ class Sessions:
         """In a forked process nobody would release a lock that another thread held when it was forked."""
         self._lock, self._making = RLock(), RLock()
         for _, session in self._known.values():
-            session.lock = RLock()
+            session.decided.lock = RLock()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -374,7 +333,7 @@ class Sessions:
         session = self._find(request)
         people = None if session is None else session.people(X, call.timeout, request.wrapped)
         if session is None or people is None:
-            rows = len(Table.read(one_row(X), request.explainer.schema_, errors=request.errors))
+            rows = len(Table.read(one_row(X), request.explainer.population_.schema, errors=request.errors))
             limit = learning_limit(request.explainer, call.timeout, rows)
             session = self._new(request, session, limit)
             # all that the new session has learned was asked in this call
@@ -386,7 +345,7 @@ class Sessions:
         with self._lock:
             known, session = self._known.get(request.key, (None, None))
             classes = request.wrapped.adapter.classes
-            if session is None or known is not request.model or session.goal.model.adapter.classes != classes:
+            if session is None or known is not request.model or session.decided.goal.model.adapter.classes != classes:
                 return None
             self._known.move_to_end(request.key)
             return session

@@ -10,10 +10,10 @@ import numpy as np
 from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.relaxed import Limits, RelaxedSearch, Step
 from attain.methods.search.climb import Climb, Probe, boundary
-from attain.methods.search.moves import Costs, Scale
+from attain.methods.search.moves import Costs
 from attain.methods.search.problem import Answers, Pool, Problem
-from attain.methods.session import Session
 from attain.models.scores import Smooth, smooth_if_possible
+from attain.population.population import DecidedPopulation, Population
 from attain.results.status import Status
 
 Method = Literal["auto", "gradient", "search"]
@@ -98,21 +98,21 @@ class Wachter(Explainer):
     iterations: int = integer(50, least=1)
     sparsity: bool = True
 
-    def _prepare(self) -> None:
-        self.scale_ = Scale(self.schema_, self.table_.values)
-        self.deviation_ = np.array([absolute_deviation(cells) for cells in self.scale_.pools])
+    def prepare(self, population: Population) -> None:
+        self.deviation_ = np.array([absolute_deviation(cells) for cells in population.scale.pools])
 
-    def _inspect(self, session: Session) -> tuple[Smooth | None, float, float]:
+    def inspect(self, decided: DecidedPopulation) -> tuple[Smooth | None, float, float]:
         """The score as a smooth function, if it is one, and y′ on its scale and on that of the model's own score."""
-        smooth = smooth_if_possible(session.goal, self.schema_, self.table_.values, self.method, "search")
-        rows, met, score = Probe.of(self.table_.values, session.judged)
+        population = decided.population
+        smooth = smooth_if_possible(decided.goal, population.schema, population.values, self.method, "search")
+        rows, met, score = Probe.of(population.values, decided.judged)
         own = self._beyond(score, met)
         return smooth, own if smooth is None else self._beyond(smooth.score(rows), met), own
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         smooth, smooth_aim, aim = problem.inspected
         if smooth is None:
             return self._pattern_search(problem, aim)
@@ -128,7 +128,7 @@ class Wachter(Explainer):
 
     def _pattern_search(self, problem: Problem, aim: float) -> Answers:
         costs = Costs(problem.region, self.deviation_)
-        return Climb(problem, costs, self.scale_.pools, self.table_.values, aim=aim).answers("distance")
+        return Climb(problem, costs, self.population_.scale.pools, self.population_.values, aim=aim).answers("distance")
 
 
 def absolute_deviation(cells: np.ndarray) -> float:
@@ -149,7 +149,7 @@ class PenalisedDistance(RelaxedSearch):
             problem,
             smooth,
             Costs(problem.region, settings.deviation_),
-            settings.scale_.pools,
+            settings.population_.scale.pools,
             iterations=settings.iterations,
             sparsity=settings.sparsity,
         )

@@ -203,7 +203,7 @@ class Review:
 
     def _refused(self) -> Frame:
         """At most 40 training rows, evenly spread, that the model decides against."""
-        met = self._fitted(self.schema).session(self._model, **self._goal_arguments).met
+        met = self._fitted(self.schema).session(self._model, **self._goal_arguments).decided.met
         if met.all():
             raise DataError("the model has the desired decision for all training rows; give the people to be explained")
         train, _ = _spread_rows(self._train, None, _FITTED)  # the rows of `_fitted`, which `met` is about
@@ -303,9 +303,9 @@ class Review:
 def _training(explainer: Explainer, train: Frame | None, y: Any) -> tuple[Frame, np.ndarray | None]:
     """The rows and labels to fit on."""
     if train is None:
-        if not getattr(explainer, "has_rows_", False):
+        if not (hasattr(explainer, "population_") and explainer.population_.has_rows):
             raise AttainError("train is missing: this explainer holds no training rows; give those and their labels y")
-        train, y = explainer.layout_.frame(explainer.table_.values), explainer.labels_
+        train, y = explainer.population_.table.layout.frame(explainer.population_.values), explainer.population_.labels
     return _spread_rows(train, None if y is None else np.asarray(y), _MOST_ROWS)
 
 

@@ -58,7 +58,7 @@ class ExplainBatch:
             raise AttainError(f"batches do not take {unknown[0]!r}; call `explain` for a few people instead")
         if Constraints.of(request.get("constraints")).people:
             raise AttainError("batches do not take constraints of single people; call `explain` for these people")
-        if index is not None and index in explainer.schema_:
+        if index is not None and index in explainer.population_.schema:
             raise DataError(f"index names {index!r}, which is a feature of the schema; name another column")
         self.explainer, self.model, self.request = explainer, Model.of(model), request
         self.index, self.integers = index, integers
@@ -89,7 +89,7 @@ class ExplainBatch:
             [
                 (self.person, pa.int64() if self.integers else pa.string()),
                 *((self._free(name), pa.int64() if name == "option" else pa.string()) for name in _LEADING),
-                *((name, _feature_type(self.explainer.schema_[name])) for name in self._features),
+                *((name, _feature_type(self.explainer.population_.schema[name])) for name in self._features),
                 *((self._free(name), pa.float64()) for name in figures),
             ]
         )
@@ -101,10 +101,10 @@ class ExplainBatch:
 
     @property
     def _features(self) -> tuple[str, ...]:
-        return self.explainer.layout_.columns
+        return self.explainer.population_.table.layout.columns
 
     def _free(self, name: str) -> str:
-        return free_name(name, self.explainer.schema_.names)
+        return free_name(name, self.explainer.population_.schema.names)
 
     def __call__(self, frame: Any) -> Any:
         """The answers to a pandas frame or a pyarrow table of people, as one of the same kind."""
@@ -120,7 +120,7 @@ class ExplainBatch:
             absent.append(self.index)
         if absent:
             raise DataError(f"the frame lacks columns: {listed(absent)}; it has {listed(frame.columns, 40)}")
-        schema = self.explainer.schema_
+        schema = self.explainer.population_.schema
         people = pd.DataFrame({name: _cells(frame[name], schema[name]) for name in self._features})
         people.index = pd.Index(frame[self.index] if named else frame.index, name=self.index)
         return self.explainer.explain(self.model, people, errors="status", **self.request)

@@ -89,7 +89,7 @@ def explain(
     check_integer("people_per_file", people_per_file, 1)
     if workers is not None:
         check_integer("workers", workers, 1)
-    stream = PeopleStream(os.fspath(people), batch.explainer.schema_, index=index, separator=separator)
+    stream = PeopleStream(os.fspath(people), batch.explainer.population_.schema, index=index, separator=separator)
     batch, shards = batch.named_by(stream.index_name, integers=stream.integers), Shards(os.fspath(out))
     column, noted = batch.person, False
     run = {

@@ -27,7 +27,7 @@ _LARGEST = 2**53
 
 def frame_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: str = "record") -> pd.DataFrame:
     """Records as a frame, each column with the type of the training data, whatever the type of a JSON number."""
-    schema, layout = explainer.schema_, explainer.layout_
+    schema, layout = explainer.population_.schema, explainer.population_.table.layout
     for record in records:
         _check(record, layout.columns, field)
     integers = {name: layout.library.is_integer(layout.dtypes[name]) for name in layout.columns}
@@ -38,7 +38,7 @@ def frame_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: 
 
 def table_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: str = "record") -> Table:
     """Records as a table; those that cannot be read are among its `refused`."""
-    return Table.read(frame_of(explainer, records, field), explainer.schema_, field, errors="status")
+    return Table.read(frame_of(explainer, records, field), explainer.population_.schema, field, errors="status")
 
 
 def as_record(table: Table, row: np.ndarray) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class People:
     """
 
     def __init__(self, session: Session, frame: Frame | None) -> None:
-        self._session, schema = session, session.explainer.schema_
+        self._session, schema = session, session.explainer.population_.schema
         self._table = None if frame is None else Table.read(frame, schema, "people", errors="status")
         labels = [] if self._table is None else [str(label) for label in self._table.labels]
         if twice := repeated(labels):

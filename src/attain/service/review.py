@@ -54,7 +54,7 @@ class Desk:
 
     def _opened(self) -> Review:
         explainer, model, target = self._made_of
-        if not explainer.has_rows_:
+        if not explainer.population_.has_rows:
             raise Refused(404, "There is no review: the explainer was saved without its training rows.")
         self._review = self._review or Review(explainer, model, target=target)
         return self._review

@@ -57,7 +57,7 @@ class Service:
         self.review = Desk(explainer, self.model, self.target)
         self._texts, self._title = texts, title
         self._wording = Wording(texts, explainer)
-        self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.book_.rules}
+        self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.population_.rule_book.rules}
 
     def schema(self) -> dict[str, Any]:
         """What there is to ask about."""
@@ -71,17 +71,17 @@ class Service:
             "title": self._title,
             "version": version("attain"),
             "features": self._wording.features(),
-            "timed": any(feature.pace is not None or feature.clock for feature in explainer.schema_),
-            "rules": [self._rules[rule.text] for rule in explainer.schema_.parsed_rules],
-            "laws": [self._rules[law.text] for law in explainer.laws_],
+            "timed": any(feature.pace is not None or feature.clock for feature in explainer.population_.schema),
+            "rules": [self._rules[rule.text] for rule in explainer.population_.schema.parsed_rules],
+            "laws": [self._rules[law.text] for law in explainer.population_.laws],
             "classes": [self._wording.class_of(label, model.class_names.get(label)) for label in self.session.classes],
             "target": self.target,
             "method": type(explainer).__name__,
             "methods": self.others.names,
             "languages": list(LANGUAGES),
             "people": len(self.people),
-            "letters": self._texts is not None and explainer.has_rows_,
-            "review": explainer.has_rows_,
+            "letters": self._texts is not None and explainer.population_.has_rows,
+            "review": explainer.population_.has_rows,
             "limits": {"options": MOST_OPTIONS} | {name: getattr(self.limits, name) for name in limits},
         }
 
@@ -117,13 +117,15 @@ class Service:
         """Answers one question, so that what is learned about the model is ready for the next."""
         refused = self.people.page("", "refused", 0, 1)["people"]
         if refused:
-            self.explain(Explain(person=refused[0]["id"], n=MOST_OPTIONS, contributions=self.explainer.has_rows_))
+            self.explain(
+                Explain(person=refused[0]["id"], n=MOST_OPTIONS, contributions=self.explainer.population_.has_rows)
+            )
 
     def result(self, question: Explain) -> Counterfactuals:
         """The library's own answer; with `answers`, the one that it would have given had it found these."""
         session = self._session(question.method, question.probability)
         asked: dict[str, Any] = {
-            "constraints": question.constraints(self.explainer.schema_),
+            "constraints": question.constraints(self.explainer.population_.schema),
             "ranges": question.details,
             "importance": question.details,
             "contributions": question.contributions,
@@ -144,7 +146,7 @@ class Service:
         person = self._readable(self._read(self._frame(question), "record"), "record")
         edited = complete(self.session, person, table_of(self.explainer, [question.answer], "answer"))
         known = assess(self.session, self._readable(edited, "answer"))[0]
-        compared = compare(self.session, person, edited, question.constraints(self.explainer.schema_))
+        compared = compare(self.session, person, edited, question.constraints(self.explainer.population_.schema))
         record = as_record(edited, edited.values[0])
         return vars(known) | {"record": record, "broken": self._broken(known.broken)} | asdict(compared)
 
@@ -164,7 +166,7 @@ class Service:
     def _written(self, question: Write) -> Counterfactuals:
         """What a letter or report is about: the options, and with real rows the reasons."""
         shared = question.model_dump(exclude={"language", "options"})
-        real = self.explainer.has_rows_
+        real = self.explainer.population_.has_rows
         return self.result(Explain(**shared, n=question.options, contributions=real))
 
     def _broken(self, texts: Sequence[str]) -> list[dict[str, Any]]:
@@ -177,7 +179,7 @@ class Service:
         return self.people.frame_of(str(subject.person))
 
     def _read(self, frame: Frame, field: str) -> Table:
-        return Table.read(frame, self.explainer.schema_, field, errors="status")
+        return Table.read(frame, self.explainer.population_.schema, field, errors="status")
 
     def _rows(self, records: Sequence[Mapping[str, Any]], field: str) -> np.ndarray:
         """Records as rows of the matrix (m, d)."""
@@ -197,7 +199,7 @@ class Others:
     def __init__(self, explainer: Explainer) -> None:
         self._own = explainer
         own = type(explainer).__name__
-        known = methods.__all__ if explainer.has_rows_ else ()
+        known = methods.__all__ if explainer.population_.has_rows else ()
         self.names = [own, *(name for name in known if name not in ("Explainer", own) and _available(name))]
         self._fitted: dict[str, Explainer] = {own: explainer}
         self._lock = threading.Lock()
@@ -218,10 +220,14 @@ class Others:
 
     def _fit(self, method: type[Explainer]) -> Explainer:
         own = self._own
-        given: dict[str, Any] = {"schema": own.schema_, "laws": list(own.laws_), "random_state": own.random_state}
+        given: dict[str, Any] = {
+            "schema": own.population_.schema,
+            "laws": list(own.population_.laws),
+            "random_state": own.random_state,
+        }
         if "autoencoder" in inspect.signature(method).parameters and getattr(own, "autoencoder_", None) is not None:
             given["autoencoder"] = own.autoencoder_
-        return method(**given).fit(own.layout_.frame(own.table_.values), own.labels_)
+        return method(**given).fit(own.population_.table.layout.frame(own.population_.values), own.population_.labels)
 
 
 def _available(name: str) -> bool:

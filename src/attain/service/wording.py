@@ -48,18 +48,18 @@ class Wording:
     """
 
     def __init__(self, texts: str | os.PathLike[str] | Mapping[str, Any] | None, explainer: Explainer) -> None:
-        self._explainer, self._schema = explainer, explainer.schema_
+        self._explainer, self._schema = explainer, explainer.population_.schema
         self._read = {code: Texts.read(texts or {}, language, self._schema) for code, language in LANGUAGES.items()}
 
     def features(self) -> list[dict[str, Any]]:
         """Each feature, in the order of the training data."""
-        return [self._feature(self._schema[name]) for name in self._explainer.layout_.columns]
+        return [self._feature(self._schema[name]) for name in self._explainer.population_.table.layout.columns]
 
     def _feature(self, feature: Feature) -> dict[str, Any]:
         j = self._schema.position(feature.name)
-        cells = self._explainer.table_.values[:, j]
+        cells = self._explainer.population_.values[:, j]
         known = cells[ordinary(feature, cells)]
-        observed = tuple(float(side[j]) for side in self._explainer.observed_)
+        observed = tuple(float(side[j]) for side in self._explainer.population_.observed)
         ends = [seen if bound is None else bound for bound, seen in zip(feature.bounds, observed, strict=True)]
         own = {code: found.of(feature) for code, found in self._read.items()}
         levels = {code: words.levels for code, words in own.items()}
@@ -85,7 +85,7 @@ class Wording:
             "help": feature.description,
             "helps": _given(own, "help"),
             "quantiles": quantiles if feature.numeric else None,
-            "default": self._explainer.layout_.value(feature.name, _usual(feature, cells, known)),
+            "default": self._explainer.population_.table.layout.value(feature.name, _usual(feature, cells, known)),
         }
 
     def class_of(self, label: Any, name: str | None) -> dict[str, Any]:

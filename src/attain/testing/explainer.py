@@ -257,7 +257,7 @@ class ExplainerSuite:
         with TemporaryDirectory() as folder:
             explainer.save(Path(folder) / "explainer.attain")
             loaded = load(Path(folder) / "explainer.attain", trusted=[self.explainer])
-        assert type(loaded) is self.explainer and loaded.schema_ == explainer.schema_
+        assert type(loaded) is self.explainer and loaded.population_.schema == explainer.population_.schema
         found = loaded.explain(self._model, X, target=people.DESIRED)
         assert digest(found) == digest(expected)
         assert found.settings == expected.settings

@@ -170,7 +170,7 @@ def test_the_guard_is_fitted_on_training_rows_and_calibrated_on_others(german, k
     met, rest = model.predict(german.X) == "good", model.predict(german.calibration[0]) == "good"
     values = Table.read(german.X, german.schema).values
     expected = Reference.build(
-        german.schema, values, desired_labels=german.y == "good", met=met, space=explainer.space_
+        german.schema, values, desired_labels=german.y == "good", met=met, space=explainer.population_.space
     )
     np.testing.assert_array_equal(guard.reference.values, expected.values)
     assert len(guard.calibration) == (rest & (german.calibration[1] == "good")).sum()

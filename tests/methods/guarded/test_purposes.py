@@ -36,7 +36,7 @@ class World:
         """How typical rows are: that of an answer, found for one who is told to become it."""
         inspected = self.explainer.session(self.model, target=self.desired).inspected
         p_value = inspected.guard.p_value(inspected.guard.score(rows))
-        least = np.minimum(p_value, self.explainer.relations_.p_value(rows, own))
+        least = np.minimum(p_value, self.explainer.population_.relations.p_value(rows, own))
         return (least <= 0.18) * 1.0 + (least <= 0.018)
 
 
@@ -117,18 +117,18 @@ def test_the_smallest_goes_less_far_than_the_first_in_no_more_months_and_flips_t
     ordered = [feature.ordered for feature in result.table.schema]
     same = (small == own) | (small == first)
     between = (np.minimum(own, first) <= small) & (small <= np.maximum(own, first))
-    assert (same | (between & ordered))[:, world.explainer.schema_.free_columns].all()
+    assert (same | (between & ordered))[:, world.explainer.population_.schema.free_columns].all()
     figures = result.option_figures
     assert (figures["total_shift"][smallest] < figures["total_shift"][smallest - 1]).all()
     assert (result.months[smallest] <= result.months[smallest - 1]).all()
     # relations are kept as well as by the first
-    limit = np.minimum(world.explainer.relations_.p_value(first, own), 0.18)
-    assert (world.explainer.relations_.p_value(small, own) >= limit).all()
+    limit = np.minimum(world.explainer.population_.relations.p_value(first, own), 0.18)
+    assert (world.explainer.population_.relations.p_value(small, own) >= limit).all()
 
 
 def test_no_change_is_there_in_silence(world, result) -> None:
     """Taken back with the decision and relations kept, a change is in a typical option and is said to be for that."""
-    relations, silent, needless = world.explainer.relations_, 0, 0
+    relations, silent, needless = world.explainer.population_.relations, 0, 0
     for place in range(len(result.rows)):
         purpose, own = result.option_figures["purpose"][place], result.table.values[result.owners[[place]]]
         for version in taken_back(world, result, place):

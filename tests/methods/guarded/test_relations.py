@@ -55,7 +55,9 @@ def test_the_verdict_has_two_p_values_and_the_lesser_decides() -> None:
     least = figures[["typicality_p", "relations_p"]].min(axis=1)
     assert ((figures["typicality"] == 0) == (least > explainer._rates[0])).all()
     own, rows = result.table.values[result.owners], result.rows
-    assert np.allclose(explainer.relations_.p_value(rows, own), result.option_figures["relations_p"], atol=1e-6)
+    assert np.allclose(
+        explainer.population_.relations.p_value(rows, own), result.option_figures["relations_p"], atol=1e-6
+    )
 
 
 def test_a_change_that_follows_is_said_apart_and_stands_in_the_table() -> None:
@@ -104,6 +106,6 @@ def test_nothing_is_said_without_relations() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[columns], y)
     explainer = Guarded(random_state=0).fit(X[columns], y)
     result = explainer.explain(model, people[columns], target=1)
-    assert str(explainer.relations_) == "No column is told by the others."
+    assert str(explainer.population_.relations) == "No column is told by the others."
     assert result.related is None
     assert "relations_p" not in result.figures

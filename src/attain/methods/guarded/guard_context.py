@@ -16,8 +16,7 @@ from attain.methods.guarded.search import GuardedSettings
 from attain.methods.search.moves import row_keys
 from attain.models import Goal
 from attain.models.scores import LinearScore
-from attain.population.reference import Reference
-from attain.population.space import MeasuringSpace
+from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Guard, Setting
 from attain.schema import Schema
 from attain.tables import Table, desired_labels, read_labels
@@ -73,14 +72,12 @@ class Calibration:
         return {"calibration_labels": labels}, {"calibration": self.values}
 
     @classmethod
-    def restore(
-        cls, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], schema: Schema, labelled: bool
-    ) -> Calibration:
-        """The rows and labels that `state` gave; `labelled` says whether the training rows have labels."""
+    def restore(cls, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], training: Population) -> Calibration:
+        """The rows and labels that `state` gave."""
         values, labels = arrays["calibration"], facts["calibration_labels"]
-        if values.ndim != 2 or values.shape[1] != len(schema) or values.dtype != np.float64:
+        if values.ndim != 2 or values.shape[1] != len(training.schema) or values.dtype != np.float64:
             raise FileError("the file's calibration rows do not fit its schema")
-        if labels is None and not labelled:
+        if labels is None and training.labels is None:
             return cls(values, None)
         plain = isinstance(labels, list) and not any(isinstance(label, list | dict) for label in labels)
         if not plain or len(labels) != len(values):
@@ -142,35 +139,24 @@ class GuardContext:
     @classmethod
     def of(
         cls,
-        goal: Goal,
+        decided: DecidedPopulation,
         setting: Setting,
-        values: np.ndarray,
-        judged: tuple[np.ndarray, np.ndarray],
-        labels: np.ndarray | None,
-        calibration: Calibration | None,
-        aside: np.ndarray,
-        space: MeasuringSpace,
+        calibration: Calibration | np.ndarray,
         settings: GuardedSettings,
     ) -> GuardContext:
-        """The guard of the training rows (n, d), `judged` to meet the goal and scored, (n,) each.
+        """The guard of the training rows of the desired class, but for those that it is calibrated on.
 
-        Without calibration rows, it is calibrated on the training rows that are `aside`, (n,).
+        `calibration` has rows given for that purpose, or says which training rows (n,) are kept for it.
         """
-        met, _ = judged
-        desired = met if labels is None else met & desired_labels(labels, goal.target)
-        reference = Reference.build(
-            space.schema,
-            values[~aside],
-            desired_labels=None if labels is None else desired[~aside],
-            met=met[~aside],
-            space=space,
-        )
-        least = settings.guard.min_rows
+        population, least = decided.population, settings.guard.min_rows
+        given = calibration if isinstance(calibration, Calibration) else None
+        left_out = np.zeros(len(population.values), dtype=bool) if isinstance(calibration, Calibration) else calibration
+        reference = decided.reference_without(left_out)
         if len(reference) < least:
-            reference = Reference.build(space.schema, values, met=np.ones(len(values), dtype=bool), space=space)
-            guard = Guard.fit(setting, reference, values[:0], settings.guard)
+            guard = Guard.fit(setting, population.distinct, population.values[:0], settings.guard)
             return cls(guard, False, (NO_GUARD.format(least),))
-        rows = values[aside & desired] if calibration is None else calibration.desired(goal, labels is not None)
+        labelled = population.labels is not None
+        rows = given.desired(decided.goal, labelled) if given else population.values[left_out & decided.desired]
         guard = Guard.fit(setting, reference, rows, settings.guard)
-        notes = (OWN_ROWS,) if calibration is None else ()
+        notes = () if given else (OWN_ROWS,)
         return cls(guard, True, notes if guard.held_out else (TOO_FEW_HELD_OUT.format(least),))

@@ -22,13 +22,13 @@ from attain.methods.guarded.purposes import with_purposes
 from attain.methods.guarded.search import LESS_TYPICAL, GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
 from attain.methods.recourse.actionable_recourse import exact_recourse
 from attain.methods.recourse.actions import ActionGrid, Actions
-from attain.methods.search.moves import Scale
 from attain.methods.search.problem import Answers, Problem
-from attain.methods.session import Call, Session
+from attain.methods.session import Call
 from attain.models import Goal
 from attain.models.goal import StructureError
 from attain.models.scores import LinearScore, linear_score
 from attain.population.percentiles import Percentiles
+from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Setting
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Typicality
@@ -190,27 +190,21 @@ class Guarded(Explainer):
             Rows that the classifier never saw, as a frame, or as a frame and their labels, `(X, y)`. Without it a
             fifth of `X` is held out from the guard for calibration.
         """
-        self._read_training(X, y)
-        self.calibration_: Calibration | None = (
-            None if calibration is None else Calibration.read(calibration, self.schema_, self.labels_)
-        )
+        self._fit_population(X, y)
+        known = self.population_
+        self.calibration_: Calibration | None = None
+        if calibration is not None:
+            self.calibration_ = Calibration.read(calibration, known.schema, known.labels)
         self.held_out_seed_ = self._seed
-        self._aside = self._held_out()
-        self._prepare()
+        self.prepare(known)
         return self
 
-    def _prepare(self) -> None:
-        self.scale_ = Scale(self.schema_, self.table_.values)
-        # `percentiles_` is what TS and MS are reported by
+    def prepare(self, population: Population) -> None:
         most = self._settings.easiest_values
-        self._recourse = Easiest(self.table_.schema, self.table_.values, self.percentiles_, most)
-        self.relations_  # noqa: B018 (learned here, so that no answer waits for it)
-
-    def _held_out(self) -> np.ndarray:
-        """Which training rows (n,) are for calibration: none where there are others for it."""
-        if self.calibration_ is not None:
-            return np.zeros(len(self.table_), dtype=bool)
-        return held_out(self.table_.values, self.labels_, self.held_out_seed_, self._settings)
+        self._recourse = Easiest(population.schema, population.values, population.percentiles, most)
+        population.relations  # noqa: B018 (learned here, so that no answer waits for it)
+        values, labels = population.values, population.labels
+        self._calibration = self.calibration_ or held_out(values, labels, self.held_out_seed_, self._settings)
 
     def _learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = ({}, {}) if self.calibration_ is None else self.calibration_.state()
@@ -219,10 +213,9 @@ class Guarded(Explainer):
     def _restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         self.calibration_ = None
         if "calibration" in arrays:
-            self.calibration_ = Calibration.restore(facts, arrays, self.schema_, self.labels_ is not None)
+            self.calibration_ = Calibration.restore(facts, arrays, self.population_)
         self.held_out_seed_ = int(facts["held_out_seed"])
-        self._aside = self._held_out()
-        self._prepare()
+        self.prepare(self.population_)
 
     def explain(
         self,
@@ -257,33 +250,22 @@ class Guarded(Explainer):
         request = self._request(model, target, probability, errors)
         others: list[Goal] = []
         if robust is not None:
-            layout, values = self.layout_, self.table_.values
+            table = self.population_.table
             others = other_goals(
                 robust,
                 lambda other: self._goal(other, target, probability, tolerant=errors == "status"),
-                lambda drawn: layout.frame(values[drawn]),
-                self.labels_,
+                lambda drawn: table.layout.frame(table.values[drawn]),
+                self.population_.labels,
                 self._seed,
                 _REFITS,
             )
         call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed, others)
         return self._sessions.explain(request, X, call)
 
-    def _inspect(self, session: Session) -> GuardContext:
+    def inspect(self, decided: DecidedPopulation) -> GuardContext:
         """The guard for this model and target, and the score of a linear model."""
-        goal = session.goal
-        found = GuardContext.of(
-            goal,
-            self.guard,
-            self.table_.values,
-            session.judged(),
-            self.labels_,
-            self.calibration_,
-            self._aside,
-            self.space_,
-            self._settings,
-        )
-        linear = self._recourse.score(goal) if self.easiest else None
+        found = GuardContext.of(decided, self.guard, self._calibration, self._settings)
+        linear = self._recourse.score(decided.goal) if self.easiest else None
         return replace(found, linear=linear, crowds=engine_crowds(found.guard))
 
     def _typicality(self, inspected: GuardContext, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
@@ -294,7 +276,7 @@ class Guarded(Explainer):
             outside, unknown = np.full(len(rows), float(Typicality.OUTSIDE)), np.full(len(rows), np.nan)
             return {"typicality": outside, "typicality_p": unknown}
         p_value = inspected.guard.p_value(inspected.guard.score(rows))
-        least = np.minimum(p_value, self.relations_.p_value(rows, own))
+        least = np.minimum(p_value, self.population_.relations.p_value(rows, own))
         level = np.sum([least <= rate for rate in self._rates], axis=0).astype(np.float64)
         return {"typicality": level, "typicality_p": np.round(p_value, 6)}
 
@@ -312,7 +294,7 @@ class Guarded(Explainer):
 
     @property
     def _costs(self) -> ShiftCosts:
-        return ShiftCosts(self.percentiles_, self.max_shift_weight, self.change_weight)
+        return ShiftCosts(self.population_.percentiles, self.max_shift_weight, self.change_weight)
 
     @property
     def _months_cost(self) -> bool:
@@ -335,11 +317,11 @@ class Guarded(Explainer):
         assert found.crowds is not None
         return GuardedSearch(
             found.guard,
-            self.relations_,
+            self.population_.relations,
             found.crowds,
             self._rates,
             self._costs,
-            self.scale_,
+            self.population_.scale,
             self.effort,
             self._settings,
         )
@@ -351,7 +333,7 @@ class Guarded(Explainer):
         measured = partial(self._measured, problem.inspected)
         return with_purposes(self._guarded_search(problem.inspected), problem, found, measured)
 
-    def _search(self, problem: Problem) -> Answers:
+    def search(self, problem: Problem) -> Answers:
         found: GuardContext = problem.inspected
         problem = replace(problem, region=self._weighted(problem.region))
         easiest = None if found.linear is None else self._recourse.search(problem, found.linear)

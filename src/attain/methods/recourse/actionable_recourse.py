@@ -16,13 +16,13 @@ from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer, choice, integer
 from attain.methods.recourse.actions import ActionGrid, Actions, RuleCuts
 from attain.methods.recourse.program import FlipSet, Item, RecourseCost
-from attain.methods.search.moves import Moves, Scale
+from attain.methods.search.moves import Moves
 from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.methods.search.programs import factual_scores
-from attain.methods.session import Session
 from attain.models.encoding import Encoding
 from attain.models.goal import StructureError
 from attain.models.scores import LinearScore, linear_score
+from attain.population.population import DecidedPopulation, Population
 from attain.population.space import MeasuringSpace
 from attain.results.status import Status
 
@@ -122,23 +122,22 @@ class ActionableRecourse(Explainer):
         else:
             check_integer("grid", self.grid, 1)
 
-    def _prepare(self) -> None:
-        values = self.table_.values
-        self.grid_ = ActionGrid(self.schema_, values, self.grid)
-        self.scale_ = Scale(self.schema_, values)
+    def prepare(self, population: Population) -> None:
+        values = population.values
+        self.grid_ = ActionGrid(population.schema, values, self.grid)
 
     def _batch_size(self, n: int, inspected: Any) -> int:
         return _ROWS_AT_ONCE
 
-    def _inspect(self, session: Session) -> LinearScore | None:
+    def inspect(self, decided: DecidedPopulation) -> LinearScore | None:
         """The model as a linear score; None where it is not linear."""
         try:
-            return linear_score(session.goal, self.table_.values)
+            return linear_score(decided.goal, decided.population.values)
         except StructureError:
             return None
 
-    def _search(self, problem: Problem) -> Answers:
-        actions = Actions(problem.region, self.grid_, self.percentiles_, self.cost)
+    def search(self, problem: Problem) -> Answers:
+        actions = Actions(problem.region, self.grid_, self.population_.percentiles, self.cost)
         if problem.inspected is None:
             return LocalSearch(self, problem, actions).answers()
         return exact_recourse(problem, actions, problem.inspected)
@@ -196,8 +195,9 @@ class LocalSearch:
     """
 
     def __init__(self, settings: ActionableRecourse, problem: Problem, actions: Actions) -> None:
-        self._settings, self._problem, self._actions, self._space = settings, problem, actions, settings.space_
-        self._moves = Moves(problem.region, settings.scale_, problem.seed)
+        self._settings, self._problem, self._actions = settings, problem, actions
+        self._space = settings.population_.space
+        self._moves = Moves(problem.region, settings.population_.scale, problem.seed)
         keep = 4 * problem.options
         self._pool = Pool(len(problem), len(problem.region.schema), keep)
         self._rows, self._owners = np.empty((0, len(problem.region.schema))), np.empty(0, dtype=np.intp)

@@ -12,6 +12,7 @@ import numpy as np
 from attain.core.arrays import rank_within
 from attain.core.checks import check_choice
 from attain.core.errors import AttainError
+from attain.population.population import Scale
 from attain.schema import Direction, Schema
 from attain.tables import Region, ordinary
 
@@ -237,24 +238,6 @@ def switches(region: Region, pools: list[np.ndarray]) -> tuple[np.ndarray, np.nd
 
 SWITCH = math.sqrt(2.0)
 """The distance of another level, special code or filled cell: one indicator falls and another rises by 1."""
-
-
-class Scale:
-    """The scale of each column of the training data.
-
-    Attributes
-    ----------
-    spread
-        The standard deviation of each ordered column over its ordinary cells; 1 where there is none.
-    pools
-        The sorted ordinary cells of each column: what a cell that had no value may become.
-    """
-
-    def __init__(self, schema: Schema, values: np.ndarray) -> None:
-        self.pools = [np.sort(values[ordinary(feature, values[:, j]), j]) for j, feature in enumerate(schema)]
-        deviations = np.array([float(cells.std()) if cells.size else 0.0 for cells in self.pools])
-        ordered = np.array([feature.ordered for feature in schema])
-        self.spread = np.where(ordered & (deviations > 0), deviations, 1.0)
 
 
 def fewest_changes(rows: np.ndarray, owners: np.ndarray, region: Region, scale: Scale) -> np.ndarray:

@@ -1,0 +1,261 @@
+"""`Population`: all that real rows say without a model. `DecidedPopulation`: the same rows, decided by a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from attain.core.arrays import BoolArray, FloatArray
+from attain.core.errors import AttainError
+from attain.population.percentiles import Percentiles
+from attain.population.reference import Reference
+from attain.population.relations import Relations
+from attain.population.space import MeasuringSpace
+from attain.schema import Schema
+from attain.schema.evidence import outcomes
+from attain.schema.laws import KEPT, Law, find_laws, with_evidence
+from attain.tables import RuleBook, Table, desired_labels, ordinary
+
+if TYPE_CHECKING:
+    from attain.models import Goal
+
+T = TypeVar("T")
+GivenLaws: TypeAlias = Literal["found"] | Sequence[str | Law] | None
+
+_BROKEN_RULE: Final = 0.01
+"""A rule that a larger share of the rows breaks is named in a note: it is perhaps not what was meant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """All that real rows say without a model, learned once and shared by methods and measures.
+
+    Attributes
+    ----------
+    table
+        The rows. Where `has_rows` is false they are made up, with the distribution of each column.
+    labels
+        Their true labels, (n,); None where they are not known.
+    laws
+        The laws that answers keep.
+    has_rows
+        Whether the rows are real. They are not in an explainer that was saved without its training rows.
+    """
+
+    table: Table
+    labels: np.ndarray | None = None
+    laws: tuple[Law, ...] = ()
+    has_rows: bool = True
+
+    @classmethod
+    def fit(cls, table: Table, labels: np.ndarray | None = None, laws: GivenLaws = "found") -> Population:
+        """The population of real rows.
+
+        Parameters
+        ----------
+        laws
+            The laws that answers keep: `"found"` takes those of the schema or, if it has none, finds those of the rows;
+            None keeps none; a list of laws is kept as it is.
+        """
+        population = cls(table, labels, _chosen_laws(table, laws))
+        _ = population.percentiles, population.space, population.observed  # so that no answer waits for them
+        return population
+
+    @property
+    def schema(self) -> Schema:
+        return self.table.schema
+
+    @property
+    def values(self) -> FloatArray:
+        """The rows as a matrix, (n, d)."""
+        return self.table.values
+
+    @cached_property
+    def percentiles(self) -> Percentiles:
+        """The distribution functions of the columns."""
+        return Percentiles.fit(self.schema, self.values)
+
+    @cached_property
+    def space(self) -> MeasuringSpace:
+        """The space in which distances are measured."""
+        return MeasuringSpace.fit(self.schema, self.values)
+
+    @cached_property
+    def observed(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest ordinary value of each column, (d,) each; NaN where there is none."""
+        columns = [cells[ordinary(feature, cells)] for feature, cells in zip(self.schema, self.values.T, strict=True)]
+        low, high = (
+            np.array([end(cells) if len(cells) else math.nan for cells in columns]) for end in (np.min, np.max)
+        )
+        return low, high
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The spread and the ordinary values of each column."""
+        return Scale(self.schema, self.values)
+
+    @cached_property
+    def relations(self) -> Relations:
+        """How the columns go together; there are no relations where the rows are not real."""
+        return Relations.fit(self.schema, self.values if self.has_rows else self.values[:0])
+
+    @cached_property
+    def rule_book(self) -> RuleBook:
+        """The rules of the schema and the laws, compiled."""
+        return RuleBook(self.schema, self.laws)
+
+    @cached_property
+    def distinct(self) -> Reference:
+        """The distinct rows, whatever their class."""
+        everybody = np.ones(len(self.values), dtype=bool)
+        return Reference.build(self.schema, self.values, met=everybody, space=self.space)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """A note for each rule or law that many rows break, and for each column that seems to be the outcome."""
+        if not self.has_rows:
+            return ()
+        broken = 1 - self.rule_book.kept(self.values).mean(axis=0)
+        leaks = {} if self.labels is None else outcomes(self.schema.features, self.values, self.labels)
+        rules = (
+            f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check "
+            "that it says what you mean."
+            for rule, share in zip(self.rule_book.rules, broken.tolist(), strict=True)
+            if share > _BROKEN_RULE
+        )
+        columns = (
+            f"{name!r} alone tells the labels of {share:.1%} of the training rows. If it is the outcome, or known only "
+            "after it, leave it out; otherwise say in the schema what may happen to it."
+            for name, share in leaks.items()
+            if not self.schema[name].numeric  # a threshold of a number may well be how it is decided
+        )
+        return (*rules, *columns)
+
+
+class Scale:
+    """The scale of each column.
+
+    Attributes
+    ----------
+    spread
+        The standard deviation of each ordered column over its ordinary cells; 1 where there is none.
+    pools
+        The sorted ordinary cells of each column: what a cell that had no value may become.
+    """
+
+    def __init__(self, schema: Schema, values: FloatArray) -> None:
+        self.pools = [np.sort(values[ordinary(feature, values[:, j]), j]) for j, feature in enumerate(schema)]
+        deviations = np.array([float(cells.std()) if cells.size else 0.0 for cells in self.pools])
+        ordered = np.array([feature.ordered for feature in schema])
+        self.spread = np.where(ordered & (deviations > 0), deviations, 1.0)
+
+
+class DecidedPopulation:
+    """A population as a model decides about it. Each row is asked about at most once; several threads may share it.
+
+    Parameters
+    ----------
+    population
+        The rows.
+    goal
+        The model, and what is asked of it.
+    space
+        The measuring space of the reference; by default that of the population.
+    confirmed
+        Whether the model's own decision is asked for (`Goal.confirm_rows`), or only its score (`Goal.score_rows`).
+
+    Attributes
+    ----------
+    failed
+        Which of the rows that were asked about the model fails on, (n,).
+    """
+
+    def __init__(
+        self, population: Population, goal: Goal, *, space: MeasuringSpace | None = None, confirmed: bool = False
+    ) -> None:
+        n = len(population.values)
+        self.population, self.goal, self.space = population, goal, population.space if space is None else space
+        self.lock = RLock()
+        self._confirmed = confirmed
+        self._asked, self._met, self._score = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), np.full(n, np.nan)
+        self.failed = np.zeros(n, dtype=bool)
+        self._cached: dict[str, Any] = {}
+
+    def judged(self, at: np.ndarray | None = None) -> tuple[BoolArray, FloatArray]:
+        """Which rows meet the goal, and their scores, (n,) each; or only of the rows at these positions."""
+        with self.lock:
+            if at is None and self._asked.all():
+                return self._met, self._score
+            at = np.arange(len(self._asked)) if at is None else at
+            new = at[~self._asked[at]]
+            if len(new):
+                rows = self.population.values[new]
+                judged = self.goal.confirm_rows(rows) if self._confirmed else self.goal.score_rows(rows)
+                self._met[new], self._score[new], self._asked[new] = judged.met, judged.score, True
+                self.failed[new[list(judged.failures)]] = True
+            return self._met[at], self._score[at]
+
+    def cached(self, name: str, compute: Callable[[], T]) -> T:
+        """What `compute` returned when it was first asked for by this name."""
+        with self.lock:
+            if name not in self._cached:
+                self._cached[name] = compute()
+            found: T = self._cached[name]
+            return found
+
+    @property
+    def met(self) -> BoolArray:
+        """Which rows meet the goal, (n,)."""
+        return self.judged()[0]
+
+    @property
+    def labelled(self) -> BoolArray | None:
+        """Which rows are labelled with the target, (n,); None where labels are not known."""
+        labels = self.population.labels
+        return None if labels is None else self.cached("labelled", lambda: desired_labels(labels, self.goal.target))
+
+    @property
+    def desired(self) -> BoolArray:
+        """Which rows are of the desired class: by the model and, where they are known, by their labels, (n,)."""
+        labelled = self.labelled
+        return self.met if labelled is None else self.met & labelled
+
+    @property
+    def real(self) -> FloatArray:
+        """The rows of the desired class, repeated ones included."""
+        return self.population.values[self.desired]
+
+    @property
+    def reference(self) -> Reference:
+        """The distinct rows of the desired class."""
+        if not self.population.has_rows:
+            raise AttainError("this explainer was saved without its training rows, so it has no reference")
+        return self.cached("reference", self.reference_without)
+
+    def reference_without(self, left_out: BoolArray | None = None) -> Reference:
+        """The distinct rows of the desired class but for some of the rows, `left_out` (n,)."""
+        labelled, met = self.labelled, self.met
+        return Reference.build(
+            self.population.schema,
+            self.population.values,
+            desired_labels=labelled,
+            met=met if left_out is None else met & ~left_out,
+            space=self.space,
+        )
+
+
+def _chosen_laws(table: Table, laws: GivenLaws) -> tuple[Law, ...]:
+    features, values, known = table.schema.features, table.values, table.schema.laws
+    if laws is None:
+        return ()
+    if laws != "found":
+        known = tuple(law if isinstance(law, Law) else Law(law) for law in laws)
+    if known is None:
+        return find_laws(features, values, exceptions=KEPT)
+    return with_evidence(known, features, values)
