@@ -15,11 +15,11 @@ from starlette.responses import Response
 
 from attain.core.errors import AttainError
 from attain.core.files import plain_json
-from attain.letters.rules import rule_sentence
 from attain.letters.texts import LANGUAGES, OWN, InputTexts, Texts, level_key
 from attain.methods import Explainer
 from attain.schema import Feature
 from attain.schema.schema import Rule
+from attain.service.rules import rule_sentence
 from attain.tables import ordinary
 
 _QUANTILES = np.linspace(0.0, 1.0, 101)

@@ -3,8 +3,8 @@
 import pytest
 
 from attain import Feature, Schema
-from attain.letters.rules import rule_sentence
 from attain.letters.texts import LANGUAGES, Texts
+from attain.service.rules import rule_sentence
 
 SCHEMA = Schema(
     (
