@@ -23,7 +23,7 @@ from attain.results.exports import flattened
 from attain.results.levers import changed_columns, lever_counts, lever_questions, lever_rows, time_waited
 from attain.results.options import WAITING
 from attain.results.plots import Plots
-from attain.results.report_people import counted_outcomes, explorer, outcome_words
+from attain.results.report_people import counted_outcomes, outcome_words, people
 from attain.results.status import Status, Verdict
 from attain.schema.text import FEATURE_HEADER, feature_lines
 from attain.tables import RuleBook
@@ -43,11 +43,11 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
     """Writes the report; the same result gives the same bytes."""
     check_ending(path, *ENDINGS)
     count, version = len(result), result.settings.get("versions", {}).get("attain")
-    people = "one person" if count == 1 else f"{count:,} people"
+    who = "one person" if count == 1 else f"{count:,} people"
     write_page(
         os.fspath(path),
         _TEMPLATE,
-        title=f"What {people} could change" if title is None else title,
+        title=f"What {who} could change" if title is None else title,
         about=f"For {result.request} · {result.method}" + (f", attain {version}" if version else ""),
         count=count,
         outcomes=[(*outcome_words(kind), times) for kind, times in counted_outcomes(result)],
@@ -58,7 +58,7 @@ def write(result: Counterfactuals, path: str | os.PathLike[str], title: str | No
         waiting=bool(result.months.any()),
         clocks=[plain(result.table.schema.features[j].title) for j in result.table.schema.clocks],
         picture_of_changes=_picture(result),
-        people=explorer(result),
+        people=people(result),
         **_rules(result),
         facts=_facts(result.settings, result),
         settings=[(name, _value(value)) for name, value in flattened(_without(result.settings, "model", "training"))],

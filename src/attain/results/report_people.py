@@ -1,11 +1,12 @@
-"""Each person's options, as data that a script in the page searches and shows page by page."""
+"""The people of a report: what each one got, and their options line by line."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from attain.core.page import Cell, Tone
+from attain.core.page import Tone
 from attain.core.text import ENGLISH, plain
 from attain.results.options import WAITING, Change, Option
 from attain.results.sentences import has_room, how_long, interval, not_reviewed, now_and_then, option_facts, worded
@@ -15,100 +16,102 @@ from attain.schema.text import described
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
 
-_WITHOUT_SCRIPT: Final = 20
-"""How many people are shown where scripts do not run."""
 _REASONS: Final = 4
 """How many inputs are named that count against a person."""
+_SHOWN: Final = 3
+"""How many changes stand beside a person's name."""
 _NEEDS: Final = {
     "needed_for_decision": "needed for the decision",
     "needed_to_stay_typical": "keeps the record typical",
     "needed_by_law": "follows from a law",
 }
-_WITH_TIME: Final = "advances with time"
-"""What is said about clocks beside what changes are needed for."""
+Outcome = Verdict | Status | None
 
 
-def outcomes(result: Counterfactuals) -> list[Verdict | Status | None]:
+class Line(NamedTuple):
+    """A change for reading: both values, their percentiles, the range that holds as well, and what it is needed for."""
+
+    feature: str
+    before: str
+    after: str
+    start: float | None = None
+    end: float | None = None
+    low: float | None = None
+    high: float | None = None
+    held: str = ""
+    needs: str = ""
+
+
+def outcome_by_person(result: Counterfactuals) -> list[Outcome]:
     """What each person got: the verdict on the best option (None if not known), or why there is no answer."""
-    found: list[Verdict | Status | None] = list(result.statuses)
+    found: list[Outcome] = list(result.statuses)
     for owner, kind in zip(result.owners[result.best], result.best_verdicts, strict=True):
         found[owner] = kind
     return found
 
 
-def outcome_words(outcome: Verdict | Status | None) -> tuple[str, Tone]:
+def outcome_words(outcome: Outcome) -> tuple[str, Tone]:
     """An outcome in few words, with a tone."""
     if isinstance(outcome, Status):
         return outcome.short, "muted"
     return ("answer", "good") if outcome is None else (str(outcome), outcome.tone)
 
 
-def counted_outcomes(result: Counterfactuals) -> list[tuple[Verdict | Status | None, int]]:
+def counted_outcomes(result: Counterfactuals) -> list[tuple[Outcome, int]]:
     """The outcomes that occur, answers first, and how often."""
     known = [*Verdict, None, *Status]
-    return sorted(Counter(outcomes(result)).items(), key=lambda pair: known.index(pair[0]))
+    return sorted(Counter(outcome_by_person(result)).items(), key=lambda pair: known.index(pair[0]))
 
 
-def explorer(result: Counterfactuals) -> dict[str, Any]:
-    """What the script shows, and the first people as a table for a browser that runs none."""
-    content = _content(result)
-    first = [
-        (name, options[0][2] if options else reason, Cell(*content["outcomes"][outcome][:2]))
-        for name, outcome, reason, options, *_ in content["people"][:_WITHOUT_SCRIPT]
-    ]
-    return {"content": content, "first": first}
+def people(result: Counterfactuals) -> Iterator[dict[str, Any]]:
+    """Each person as the template shows them, in the order of the table."""
+    why = _against(result)
+    for i, outcome in enumerate(outcome_by_person(result)):
+        options = result.options_of(i)
+        yield {
+            "name": plain(result.table.labels[i]),
+            "outcome": outcome_words(outcome),
+            "gist": _gist(options[0]) if options else "",
+            "reason": "" if options else result.reason(i),
+            "against": why.get(i, ""),
+            "options": [
+                (outcome_words(option.verdict), _lines(option), _about(option), option.sentence) for option in options
+            ],
+        }
 
 
-def _content(result: Counterfactuals) -> dict[str, Any]:
-    """What `people.js` reads; lists instead of objects keep it small."""
-    kinds = [kind for kind, _ in counted_outcomes(result)]
-    own, why = outcomes(result), _against(result)
-    options: dict[int, list[Any]] = {}
-    for option in result.all_options:
-        changes = [_change(result, change) for change in option.ordered]
-        if option.waits:
-            clocks = sum(change.follows == "time" for change in option.changes)
-            changes.insert(len(changes) - clocks, _wait(result, option))
-        options.setdefault(option.position, []).append(
-            [*outcome_words(option.verdict), option.sentence, _about(option), changes, *how_long(option)]
-        )
-    return {
-        "features": [*(plain(feature.title) for feature in result.table.schema), WAITING],
-        "clocks": list(result.table.schema.clocks),
-        "outcomes": [[*outcome_words(kind), count] for kind, count in counted_outcomes(result)],
-        "needs": [*_NEEDS.values(), _WITH_TIME],
-        "people": [
-            [
-                plain(label),
-                kinds.index(own[i]),
-                "" if i in options else result.reason(i),
-                options.get(i, []),
-                why.get(i, ""),
-            ]
-            for i, label in enumerate(result.table.labels)
-        ],
-    }
+def _lines(option: Option) -> list[Line]:
+    """The changes as they are read; how long the option waits comes before what time brings."""
+    lines = [_line(change) for change in option.ordered]
+    if option.waits:
+        clocks = sum(change.follows == "time" for change in option.changes)
+        lines.insert(len(lines) - clocks, Line(WAITING, "", ENGLISH.duration(option.months)))
+    return lines
 
 
-def _change(result: Counterfactuals, change: Change) -> list[Any]:
-    places = (change.current_percentile, change.suggested_percentile)
-    gain, needs = None, 2 ** len(_NEEDS)
-    if change.follows != "time":
-        gain = None if change.gain is None else round(change.gain, 2) + 0.0
-        needs = sum(2**k for k, name in enumerate(_NEEDS) if getattr(change, name))
-    return [
-        result.table.schema.position(change.feature.name), *now_and_then(change), *map(_rounded, places),
-        *_held(change), gain, needs,
-    ]  # fmt: skip
+def _line(change: Change) -> Line:
+    needs = ["advances with time"] if change.follows == "time" else _needs(change)
+    start, end = _rounded(change.current_percentile), _rounded(change.suggested_percentile)
+    low, high, held = _held(change)
+    return Line(plain(change.feature.title), *now_and_then(change), start, end, low, high, held, " · ".join(needs))
 
 
-def _wait(result: Counterfactuals, option: Option) -> list[Any]:
-    """How long an option waits, in the form of `_change`."""
-    return [len(result.table.schema), "", ENGLISH.duration(option.months), None, None, None, None, "", None, 0]
+def _needs(change: Change) -> list[str]:
+    """What a change is needed for, and how much of the score it gains."""
+    needs = [words for name, words in _NEEDS.items() if getattr(change, name)]
+    return needs if change.gain is None else [*needs, f"score {round(change.gain, 2) + 0.0:+.2f}".replace("-", "−")]
+
+
+def _gist(option: Option) -> str:
+    """The first changes of an option, how many more there are, and how long it takes."""
+    made = [change for change in option.ordered if change.follows != "time"]
+    shown = [f"{plain(change.feature.title)}: {' → '.join(now_and_then(change))}" for change in made[:_SHOWN]]
+    more = [f"{len(made) - _SHOWN} more"] if len(made) > _SHOWN else []
+    return " · ".join([*shown, *more, *how_long(option)[:1]])
 
 
 def _about(option: Option) -> str:
-    """What is to be known about an option besides its changes and its verdict, which is beside its name."""
+    """What is to be known about an option besides its changes and its verdict, which stands in its heading."""
     return " · ".join([*(fact for fact in option_facts(option) if fact != option.verdict), *not_reviewed(option)])
 
 

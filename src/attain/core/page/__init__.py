@@ -1,13 +1,12 @@
 """Pages as one HTML file that needs no network: Jinja templates that extend `page.html`, or lists of blocks.
 
-Every value is escaped, and the page's own policy lets a browser run and load nothing but what this package wrote.
+Every value is escaped, and the page's own policy lets a browser run no script and load nothing.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,9 +78,8 @@ def write(path: str | Path, title: str, blocks: Sequence[Block]) -> None:
 def write_page(path: str | Path, template: Path, **content: Any) -> None:
     """Writes what a template makes of the content; equal contents give equal bytes.
 
-    The template extends `page.html` and fills in its block `main`; `parts.html` has macros for it. It may set `style`
-    and `scripts`, texts of this package, which `source` reads from files beside it; no value of anybody's data may be
-    in them.
+    The template extends `page.html` and fills in its block `main`; `parts.html` has macros for it. It may set `style`,
+    a text of this package, which `source` reads from a file beside it; no value of anybody's data may be in it.
     """
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -96,7 +94,6 @@ def write_page(path: str | Path, template: Path, **content: Any) -> None:
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
         "base64": lambda image: base64.b64encode(image if isinstance(image, bytes) else image.read_bytes()).decode(),
-        "json": lambda given: Markup(_json(given)),
         "sha256": _hash,
         "percent": lambda share: f"{100 * share:.2f}".rstrip("0").rstrip("."),
     }
@@ -106,11 +103,3 @@ def write_page(path: str | Path, template: Path, **content: Any) -> None:
 
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _json(content: Any) -> str:
-    """JSON in which nothing can end the element that it is in."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
