@@ -1,7 +1,7 @@
 """Promises kept on random schemas: `python -m benchmarks.promises`.
 
 Answers of all methods are checked by code that shares nothing with the package's: rules, laws, conditions and derived
-columns as Python functions (`benchmarks.random_schemas`), single columns by `attain.testing.rules`, the decision by the
+columns as Python functions (`benchmarks.random_schemas`), single columns by `tests.changes`, the decision by the
 classifier itself, about the frame that comes out.
 
 Checked for each answer: the classifier decides as asked about the frame that came out; immutable cells are the same to
@@ -40,9 +40,9 @@ from attain import methods
 from attain.core.errors import AttainError, Interrupted
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.testing.rules import broken_rules
 from benchmarks import report
 from benchmarks.random_schemas import World, make_world, record
+from tests.changes import faults
 
 METHODS = tuple(name for name in methods.__all__ if name != "Explainer")
 ONLY: dict[str, tuple[str, ...]] = {
@@ -208,7 +208,7 @@ def wrong(world: World, before: dict[str, Any], after: dict[str, Any]) -> Iterat
     """What is wrong with changing one record into another."""
     schema = world.schema
     old, new = record(before, schema), record(after, schema)
-    yield from broken_rules(schema, old, new)
+    yield from faults(schema, old, new)
     changed = {name for name in old if not _same(before[name], after[name])}
     known_old, known_new = (record(one, schema, known_only=True) for one in (before, after))
     yield from (f"rule: {rule.text}" for rule in world.rules if rule.holds(known_new) is False)

@@ -20,9 +20,9 @@ from attain.metrics.comparison import FAILED, NOT_APPLICABLE, OK
 from attain.results.status import Status
 from attain.schema import Constraints
 from attain.tables import Region, Table
-from attain.testing.rules import broken_rules
 from experiments.bench.cases import MEASURES, Case
 from experiments.store import Artifact
+from tests.changes import faults
 
 STOPPED: Final = "stopped"
 NOBODY: Final = "no row is refused"
@@ -114,7 +114,7 @@ def _judged(result: Any, rows: pd.DataFrame, table: Table, case: Case) -> tuple[
     verdicts = [NONE] * len(rows)
     before, after = rows.to_dict("records"), frame[columns].to_dict("records")
     for i in np.flatnonzero(answered):
-        wrong = broken_rules(schema, _by_name(before[i]), _by_name(after[i]))
+        wrong = faults(schema, _by_name(before[i]), _by_name(after[i]))
         verdicts[i], reasons[i] = (BROKEN, "; ".join(wrong)) if wrong else (FOUND, "")
     answers = np.full(table.values.shape, np.nan)
     kept = np.flatnonzero([verdict == FOUND for verdict in verdicts])

@@ -14,7 +14,8 @@ from attain.methods import (
     Russell,
     Wachter,
 )
-from attain.testing import ExplainerSuite
+from attain.testing import ExplainerSuite, people
+from tests.changes import faults
 
 
 @pytest.fixture(autouse=True)
@@ -23,69 +24,79 @@ def _fitted(request: pytest.FixtureRequest) -> None:
     request.instance._fitted()
 
 
-class TestGrowingSpheres(ExplainerSuite):
+class Suite(ExplainerSuite):
+    """The shipped suite, and each answer checked by what shares nothing with the package."""
+
+    def test_no_found_row_breaks_a_rule(self) -> None:
+        super().test_no_found_row_breaks_a_rule()
+        X, result = self._explain(n=3)
+        for _, row in result.options.iterrows():
+            assert not faults(people.schema(), X.loc[row["person"]].to_dict(), row.to_dict())
+
+
+class TestGrowingSpheres(Suite):
     explainer = GrowingSpheres
 
 
-class TestCCHVAE(ExplainerSuite):
+class TestCCHVAE(Suite):
     explainer = CCHVAE
 
 
-class TestGuarded(ExplainerSuite):
+class TestGuarded(Suite):
     explainer = Guarded
 
 
-class TestNearestUnlike(ExplainerSuite):
+class TestNearestUnlike(Suite):
     explainer = NearestUnlike
 
 
-class TestFeatureTweaking(ExplainerSuite):
+class TestFeatureTweaking(Suite):
     explainer = FeatureTweaking
     models = ("tree",)
 
 
-class TestFACE(ExplainerSuite):
+class TestFACE(Suite):
     explainer = FACE
 
 
-class TestBudgetedInverseClassification(ExplainerSuite):
+class TestBudgetedInverseClassification(Suite):
     explainer = BudgetedInverseClassification
     models = ("linear",)
 
 
 @pytest.mark.slow
-class TestBudgetedInverseClassificationWithinABudget(ExplainerSuite):
+class TestBudgetedInverseClassificationWithinABudget(Suite):
     explainer = BudgetedInverseClassification
     options = {"cost_budget": 3.0}  # noqa: RUF012
     models = ("linear",)
 
 
-class TestHillClimbingLocalSearch(ExplainerSuite):
+class TestHillClimbingLocalSearch(Suite):
     explainer = HillClimbingLocalSearch
 
 
-class TestWachter(ExplainerSuite):
+class TestWachter(Suite):
     explainer = Wachter
 
 
 @pytest.mark.slow
-class TestWachterWithoutAGradient(ExplainerSuite):
+class TestWachterWithoutAGradient(Suite):
     explainer = Wachter
     options = {"method": "search"}  # noqa: RUF012
 
 
-class TestActionableRecourse(ExplainerSuite):
+class TestActionableRecourse(Suite):
     explainer = ActionableRecourse
     least_found = 0.95
 
 
 @pytest.mark.slow
-class TestRussell(ExplainerSuite):
+class TestRussell(Suite):
     explainer = Russell
     models = ("linear",)
     least_found = 0.95
 
 
 @pytest.mark.slow
-class TestREVISE(ExplainerSuite):
+class TestREVISE(Suite):
     explainer = REVISE

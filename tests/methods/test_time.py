@@ -18,7 +18,7 @@ from attain import Constraints, Feature, Guarded, Schema, Status
 from attain.density import CHVAE
 from attain.methods import ActionableRecourse, Explainer
 from attain.tables import Region, Table
-from attain.testing.rules import broken_rules
+from tests.changes import faults
 
 FEATURES = (
     Feature("age", "count", clock=1 / 12, unit="years"),
@@ -81,7 +81,7 @@ def test_every_method_keeps_clocks_in_step_and_no_change_is_faster_than_its_pace
     assert result.found.mean() >= (0.4 if name in ("CCHVAE", "FACE", "FeatureTweaking", "REVISE") else 0.8)
     assert (model.predict(result.frame[result.found]) == "yes").all()
     for row in result.options.to_dict("records"):
-        assert not broken_rules(SCHEMA, PEOPLE.loc[row["person"]].to_dict(), row)
+        assert not faults(SCHEMA, PEOPLE.loc[row["person"]].to_dict(), row)
     months = result.option_figures["months"]
     assert ((months >= 0) & (months <= 30) & (months == np.floor(months))).all()
     assert result.figures["months"][result.found].notna().all()
@@ -230,7 +230,7 @@ def test_an_immutable_clock_advances_and_is_not_free() -> None:
     assert result.found.any()
     for row in result.options.to_dict("records"):
         own = PEOPLE.loc[row["person"]]
-        assert not broken_rules(ONLY_AGE, own.to_dict(), row)
+        assert not faults(ONLY_AGE, own.to_dict(), row)
     figures, answers = result.figures[result.found], result.frame[result.found]
     older = answers["age"] - PEOPLE["age"][result.found]
     assert (older == figures["months"] // 12).all()

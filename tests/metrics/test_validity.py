@@ -12,7 +12,7 @@ from attain.models import Goal, Model
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
 from attain.testing import people as made_up
-from attain.testing.rules import broken_rules
+from tests.changes import faults
 
 NAN = float("nan")
 SCHEMA = Schema(
@@ -126,8 +126,8 @@ def test_violations_agree_with_the_plain_check(seed: int) -> None:
             {name: table.layout.value(name, rows[row, j]) for j, name in enumerate(schema.names)}
             for rows in (table.values, answers)
         )
-        complaints = broken_rules(schema, before, after)
-        assert bool(complaints) == bool(single[row]), complaints
+        found = faults(schema, before, after)
+        assert bool(found) == bool(single[row]), found
 
 
 def test_nobody_asked_and_misuse() -> None:

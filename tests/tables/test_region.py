@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import KINDS_OF_VIOLATION, Region, Table
 from attain.testing import people
-from attain.testing.rules import broken_rules
+from tests.changes import faults
 
 SCHEMA = people.schema()
 FRAME = people.frame(40)
@@ -53,7 +53,7 @@ def test_final_form_is_a_record_that_could_exist(drawn: list[tuple[Any, ...]]) -
         if kind != "derived":
             assert not broken[kind].any(), kind
     for i, owner in enumerate(owners):
-        assert not broken_rules(SCHEMA, record(TABLE.values[owner]), record(made[i]))
+        assert not faults(SCHEMA, record(TABLE.values[owner]), record(made[i]))
 
 
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=5))
@@ -79,10 +79,10 @@ def test_what_violations_allow_the_second_check_allows_and_no_more(drawn: list[t
             [region.violations(cells, owners)[kind] for kind in RULE_FREE if kind != "derived"]
         )
         for i, owner in enumerate(owners):
-            complaints = broken_rules(SCHEMA, record(TABLE.values[owner]), record(cells[i]))
+            found = faults(SCHEMA, record(TABLE.values[owner]), record(cells[i]))
             off_grid = feature.step is None and cells[i, j] != float(f"{cells[i, j]:.5e}")
             if not off_grid:
-                assert broken[i] == bool(complaints), (feature.name, record(cells[i]), complaints)
+                assert broken[i] == bool(found), (feature.name, record(cells[i]), found)
 
 
 CONSTRAINTS: list[dict[str, Any]] = [
@@ -249,7 +249,7 @@ def test_levels_to_avoid_are_kept_and_left_but_not_entered(kind: Any) -> None:
     owners, rows = np.repeat(np.arange(4), 3), np.tile([0.0, 1, 2], 4)[:, None]
     for owner, row, broken in zip(owners, rows, region.violations(rows, owners)["transition"], strict=True):
         old, new = table.layout.value("l", table.values[owner, 0]), level.levels[int(row[0])]
-        assert bool(broken_rules(table.schema, {"l": old}, {"l": new})) == broken
+        assert bool(faults(table.schema, {"l": old}, {"l": new})) == broken
 
 
 def test_cells_with_nowhere_to_go_are_frozen() -> None:

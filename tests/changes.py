@@ -1,4 +1,4 @@
-"""A second, plain check of the rules, row by row, sharing no code with the one the package relies on."""
+"""What is wrong with a change of one record, in plain Python that shares nothing with the package's own check."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _LONGEST = 600
 """The most months that are tried."""
 
 
-def broken_rules(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def faults(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What is wrong with changing one record into another, in words; empty where nothing is.
 
     Records are dictionaries from column to value, None where a cell is missing. Rules between features, computed
     columns and conditions (`immutable_if`) are left to the caller, who knows what they mean.
     """
-    complaints = []
+    found = []
     for feature in schema:
         old, new = _cell(before[feature.name]), _cell(after[feature.name])
         if feature.computed is None and not _equal(old, new):
-            complaints += [f"{feature.name}: {word} ({old!r} → {new!r})" for word in _wrong(feature, old, new)]
+            found += [f"{feature.name}: {word} ({old!r} → {new!r})" for word in _wrong(feature, old, new)]
     if not any(_takes(schema, before, after, months) for months in range((schema.max_months or _LONGEST) + 1)):
-        complaints.append("no number of months explains where the clocks stand, and leaves time for the changes")
-    return complaints
+        found.append("no number of months explains where the clocks stand, and leaves time for the changes")
+    return found
 
 
 def _takes(schema: Schema, before: Mapping[str, Any], after: Mapping[str, Any], months: int) -> bool:
