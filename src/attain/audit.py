@@ -380,7 +380,7 @@ def _known_head(path: str | os.PathLike[str]) -> Head | None:
 # reading
 
 
-class Problem(NamedTuple):
+class LogFault(NamedTuple):
     """What is wrong, and in which line of the file, from 1; 0 for the log as a whole."""
 
     line: int
@@ -409,7 +409,7 @@ class Verification:
 
     lines: int
     head: str
-    problems: tuple[Problem, ...]
+    problems: tuple[LogFault, ...]
     repairs: tuple[int, ...]
     signed: bool
     end_known: bool
@@ -438,28 +438,28 @@ def verify(path: str | os.PathLike[str], *, key: bytes | None = None, expect: st
     heads = {str(_head_path(path)): _known_head(path), "expect": expect and _read_head(expect, "expect")}
     known = {source: head for source, head in heads.items() if head}
     missing = {source: head for source, head in known.items() if head != Head()}
-    problems: list[Problem] = []
+    problems: list[LogFault] = []
     repairs, last, count = [], Head(), 0
     for count, text in enumerate(_texts(path), start=1):
         if not text.endswith(b"\n"):
-            problems.append(Problem(count, "it is incomplete: its writer was interrupted, or the file was truncated"))
+            problems.append(LogFault(count, "it is incomplete: its writer was interrupted, or the file was truncated"))
             continue
         line, wrong = _parsed(text[:-1], key, signed=key is not None)
-        problems += [Problem(count, wrong)] if wrong else []
+        problems += [LogFault(count, wrong)] if wrong else []
         if not isinstance(line.get("number"), int):
             last = Head(last.number + 1)
             continue
-        problems += [Problem(count, gap) for gap in _gaps(line, last)]
+        problems += [LogFault(count, gap) for gap in _gaps(line, last)]
         last = Head(line["number"], line.get("hash"))
         missing = {source: head for source, head in missing.items() if head != last}
         repairs += [last.number] if line.get("kind") == "repair" else []
     for source, head in missing.items():
         gone = f"line {head.number} with the hash {head.hash} is missing, which {source} names as the head"
-        problems.append(Problem(0, gone))
+        problems.append(LogFault(0, gone))
     # a problem that all lines have, such as another key, is said once
     counts = Counter(problem.text for problem in problems)
     common = {text for text, times in counts.items() if times == count > 1}
-    found = [Problem(0, f"every line: {text}") for text in counts if text in common]
+    found = [LogFault(0, f"every line: {text}") for text in counts if text in common]
     found += [problem for problem in problems if problem.text not in common]
     return Verification(count, str(last), tuple(found), tuple(repairs), key is not None, bool(known))
 

@@ -51,7 +51,7 @@ def test_what_the_service_refuses_is_known_in_german() -> None:
         node.args[1]
         for path in (SOURCES / "service").glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refused" and len(node.args) > 1
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "HttpError" and len(node.args) > 1
     ]
     said = [next(iter(templates(one))) for one in calls if isinstance(one, ast.Constant | ast.JoinedStr)]
     assert len(said) > 15

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from attain.service import Limits, server
+from attain.service import ServiceLimits, server
 from tests.counting import PATIENCE, wait_for
 from tests.service.world import TOKEN, app_of, client_of, record_of, refused, trained
 
@@ -22,7 +22,7 @@ HALF = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1"
 
 
 @contextmanager
-def served(limits: Limits, **options: Any) -> Iterator[int]:
+def served(limits: ServiceLimits, **options: Any) -> Iterator[int]:
     """The port of a service."""
     running = server(app_of(limits=limits, **options), port=0, log_level="error")
     thread = threading.Thread(target=running.run, daemon=True)
@@ -56,7 +56,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 def test_many_half_requests_keep_nobody_out() -> None:
-    with served(Limits(connections=20, patience=PATIENCE)) as port:
+    with served(ServiceLimits(connections=20, patience=PATIENCE)) as port:
         half_open = [half(port) for _ in range(60)]
         try:
             assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=PATIENCE).status_code == 200
@@ -71,7 +71,7 @@ def test_many_half_requests_keep_nobody_out() -> None:
 
 
 def test_half_a_request_is_given_up() -> None:
-    with served(Limits(patience=1.0)) as port:
+    with served(ServiceLimits(patience=1.0)) as port:
         with closing(half(port)) as connection:
             assert connection.recv(1) == b""
         head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -83,7 +83,7 @@ def test_half_a_request_is_given_up() -> None:
 
 def test_a_connection_is_for_several_requests() -> None:
     with (
-        served(Limits(patience=PATIENCE)) as port,
+        served(ServiceLimits(patience=PATIENCE)) as port,
         httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=HEADERS, timeout=PATIENCE) as client,
     ):
         for _ in range(2):
@@ -108,7 +108,7 @@ class Hanging:
 
 def test_a_model_that_never_returns_is_waited_for_no_longer_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Hanging()
-    client = client_of(app_of(model=model, limits=Limits(seconds=7.0, workers=1, queue=1)))
+    client = client_of(app_of(model=model, limits=ServiceLimits(seconds=7.0, workers=1, queue=1)))
     waiting, limits = asyncio.wait_for, []
 
     async def until_it_hangs(answer: Any, seconds: float) -> Any:
@@ -135,9 +135,9 @@ def test_a_model_that_never_returns_is_waited_for_no_longer_than_the_limit(monke
 
 _ENDLESS = """
 import threading
-from attain.service.work import Pool
+from attain.service.work import Workers
 
-Pool("slow", 1, 1, 1.0).submit(threading.Event().wait)
+Workers("slow", 1, 1, 1.0).submit(threading.Event().wait)
 print("running", flush=True)
 """
 

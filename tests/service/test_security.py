@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from attain import AttainError, Feature, Guarded, Schema
-from attain.service import Limits, create_app
+from attain.service import ServiceLimits, create_app
 from tests.service.world import TOKEN, app_of, client_of, record_of, refused, shared, trained
 
 PATHS = ["/schema", "/people", "/people/p1", "/openapi.json"]
@@ -128,7 +128,7 @@ def test_strange_cells_do_no_harm(name: str, cell: Any) -> None:
 
 
 def test_large_questions_are_refused() -> None:
-    client = client_of(app_of(limits=Limits(rate=1e6, burst=10**6, body=5_000, rows=2)))
+    client = client_of(app_of(limits=ServiceLimits(rate=1e6, burst=10**6, body=5_000, rows=2)))
     record = record_of(refused()[0])
     assert client.post("/predict", json={"records": [record] * 2}).status_code == 200
     many = client.post("/predict", json={"records": [record] * 3})
@@ -146,7 +146,7 @@ def test_large_questions_are_refused() -> None:
 
 def test_too_many_questions_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attain.service.security.time", SimpleNamespace(monotonic=lambda: 0.0))
-    client = client_of(app_of(limits=Limits(rate=0.1, burst=3)))
+    client = client_of(app_of(limits=ServiceLimits(rate=0.1, burst=3)))
     statuses = [client.get("/schema").status_code for _ in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
     answer = client.get("/schema")
@@ -208,13 +208,13 @@ def test_the_log_has_nothing_that_was_sent(caplog: pytest.LogCaptureFixture) -> 
 def test_a_failure_is_answered_and_logged_without_its_message(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from attain.service.people import People
+    from attain.service.people import Roster
 
     def fail(*given: Any) -> Any:
         raise RuntimeError("a secret of somebody")
 
     app = app_of()
-    monkeypatch.setattr(People, "page", fail)
+    monkeypatch.setattr(Roster, "page", fail)
     with caplog.at_level(logging.DEBUG):
         answer = client_of(app).get("/people")
     assert answer.status_code == 500

@@ -8,12 +8,12 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from attain import Guarded
-from attain.service import Limits, create_app
+from attain.service import ServiceLimits, create_app
 from attain.testing import people
 from tests.counting import PATIENCE
 
 TOKEN = "a-token-of-the-tests"
-MANY = Limits(rate=1e6, burst=1_000_000, seconds=PATIENCE)
+MANY = ServiceLimits(rate=1e6, burst=1_000_000, seconds=PATIENCE)
 """Limits under which tests may ask as fast as they can."""
 
 

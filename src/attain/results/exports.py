@@ -201,7 +201,7 @@ def _problems(result: Counterfactuals) -> Iterator[dict[str, Any]]:
         yield {"person": result.table.labels[position], "error": error}
 
 
-class Long(NamedTuple):
+class LongTable(NamedTuple):
     """A table in long form: its columns, its rows, and the field of a result without which there is none."""
 
     columns: str
@@ -209,25 +209,27 @@ class Long(NamedTuple):
     field: str | None = None
 
 
-LONG: Final[Mapping[str, Long]] = {
-    "changes": Long(
+LONG: Final[Mapping[str, LongTable]] = {
+    "changes": LongTable(
         "person option feature label unit current counterfactual current_percentile counterfactual_percentile shift "
         "total_shift outlier connected verdict reviewed follows method",
         _changes,
     ),
-    "ranges": Long(
+    "ranges": LongTable(
         "person option feature counterfactual low high low_percentile high_percentile levels checked",
         lambda result: _changes(result, "checked"),
         "intervals",
     ),
-    "law_changes": Long("person option feature law sentence", _law_changes),
-    "importance": Long(
+    "law_changes": LongTable("person option feature law sentence", _law_changes),
+    "importance": LongTable(
         "person option feature label gain per_point needed_for_decision needed_to_stay_typical needed_by_law",
         lambda result: _changes(result, "needed_for_decision"),
         "importances",
     ),
-    "contributions": Long("person feature label value contribution error rank free", contributions, "attributions"),
-    "problems": Long("person error", _problems),
+    "contributions": LongTable(
+        "person feature label value contribution error rank free", contributions, "attributions"
+    ),
+    "problems": LongTable("person error", _problems),
 }
 """The tables with a row for each change, law or input."""
 

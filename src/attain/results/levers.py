@@ -129,7 +129,7 @@ def time_waited(waits: np.ndarray) -> str:
     return f"{number(waits.min())} to {ENGLISH.duration(float(waits.max()))}, median {number(float(np.median(waits)))}"
 
 
-class Moves(NamedTuple):
+class FeatureMoves(NamedTuple):
     """What the answers of one group do with one feature.
 
     Attributes
@@ -147,7 +147,7 @@ class Moves(NamedTuple):
     share: float
 
 
-class Population(NamedTuple):
+class ChangesByGroup(NamedTuple):
     """What the answers of groups of people change.
 
     Attributes
@@ -161,11 +161,11 @@ class Population(NamedTuple):
     """
 
     groups: dict[str, int]
-    levers: list[tuple[str, list[Moves]]]
+    levers: list[tuple[str, list[FeatureMoves]]]
     about: str
 
 
-def population(result: Counterfactuals, by: Any) -> Population:
+def changes_by_group(result: Counterfactuals, by: Any) -> ChangesByGroup:
     """What the best answers change, the features changed most often first; waiting stands for all clocks.
 
     `by` is None, the name of a column, or has the group of each person.
@@ -181,21 +181,21 @@ def population(result: Counterfactuals, by: Any) -> Population:
     about = f"the best answers of {int(result.found.sum())} of {len(result)} people"
     if len(levers) < len(order):
         about += f"; the {len(levers)} features changed most often, of {len(order)}"
-    return Population({name: int(mask.sum()) for name, mask in masks.items()}, levers, about)
+    return ChangesByGroup({name: int(mask.sum()) for name, mask in masks.items()}, levers, about)
 
 
-def _moves(result: Counterfactuals, j: int, chosen: np.ndarray, people: int) -> Moves:
+def _moves(result: Counterfactuals, j: int, chosen: np.ndarray, people: int) -> FeatureMoves:
     """What the best answers `chosen` (b,) of a group of so many people do with feature `j`, or how long they wait."""
     options = np.flatnonzero(result.best)[chosen]
     share = len(options) / people if people else 0.0
     if j == len(result.table.schema):
-        return Moves(np.empty(0), time_waited(result.months[options]), share)
+        return FeatureMoves(np.empty(0), time_waited(result.months[options]), share)
     feature = result.table.schema.features[j]
     before, after = (100 * part[options, j] for part in result.percentiles[:2])
     on_scale = ~np.isnan(before) & ~np.isnan(after)
     values = [result.table.layout.value(feature.name, float(cell)) for cell in result.rows[options[~on_scale], j]]
     common = Counter(label(described(value, feature), 24) for value in values).most_common(2)
-    return Moves((after - before)[on_scale], ", ".join(f"→ {text} ({count})" for text, count in common), share)
+    return FeatureMoves((after - before)[on_scale], ", ".join(f"→ {text} ({count})" for text, count in common), share)
 
 
 def _groups(result: Counterfactuals, by: Any) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from attain.core.drawing import COLOURS, FAINT, LOOKS, TRACK, headline, label, mark, style
-from attain.results.levers import Moves, Population
+from attain.results.levers import ChangesByGroup, FeatureMoves
 
 _NAME: Final = 26
 """Characters of a feature's name on a line."""
@@ -17,13 +17,13 @@ _FEW: Final = 4
 """Fewer shifts than this have no quartiles."""
 
 
-def size(people: Population, lanes: int) -> tuple[float, float]:
+def size(people: ChangesByGroup, lanes: int) -> tuple[float, float]:
     """The width and height that suit a figure with so many lanes for each feature, in inches."""
     height = 1.2 + max(len(people.levers), 1) * max(0.37, _LANE * lanes + 0.16)
     return 7.0 if len(people.groups) == 1 else 8.6, height
 
 
-def shift_lanes(ax: Any, title: str, people: Population) -> None:
+def shift_lanes(ax: Any, title: str, people: ChangesByGroup) -> None:
     """A row for each feature, with a lane for each group: each shift as a point, their quartiles and median."""
     with style():
         height = 0.8 / len(people.groups)
@@ -41,13 +41,13 @@ def shift_lanes(ax: Any, title: str, people: Population) -> None:
         headline(ax, title, people.about)
 
 
-def _lanes(row: int, people: Population, height: float) -> list[float]:
+def _lanes(row: int, people: ChangesByGroup, height: float) -> list[float]:
     """Where the lanes of the groups lie in a row."""
     count = len(people.groups)
     return [row + (place - (count - 1) / 2) * height for place in range(count)]
 
 
-def _frame(ax: Any, people: Population) -> None:
+def _frame(ax: Any, people: ChangesByGroup) -> None:
     """The rows, and beside the axes which marker is which group."""
     ax.grid(visible=False, axis="y")
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -69,7 +69,7 @@ def _frame(ax: Any, people: Population) -> None:
     ax.legend(handles=handles, **place, fontsize=8, labelcolor=FAINT, handletextpad=0.3)
 
 
-def _lane(ax: Any, y: float, height: float, part: Moves, look: dict[str, Any]) -> None:
+def _lane(ax: Any, y: float, height: float, part: FeatureMoves, look: dict[str, Any]) -> None:
     shifts = part.shifts
     if len(shifts):
         ax.plot([-100, 100], [y, y], color=TRACK, lw=0.8, zorder=1)

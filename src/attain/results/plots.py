@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attain.core.drawing import finished, label, shown
 from attain.core.errors import AttainError, DataError
 from attain.results import plot_changes, plot_people
-from attain.results.levers import population
+from attain.results.levers import changes_by_group
 from attain.results.options import Option
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Plots:
         ax
             Axes to draw in.
         """
-        people = population(self.result, by)
+        people = changes_by_group(self.result, by)
         ax = self._axes(ax, *plot_people.size(people, len(people.groups)))
         plot_people.shift_lanes(ax, "What answers change, and how far", people)
         return finished(ax)

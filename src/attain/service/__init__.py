@@ -7,11 +7,11 @@ from attain.core.lazy import lazy
 
 if TYPE_CHECKING:
     from attain.service.app import create_app
-    from attain.service.security import Limits, server
+    from attain.service.security import ServiceLimits, server
 
-__all__ = ["Limits", "create_app", "server"]
+__all__ = ["ServiceLimits", "create_app", "server"]
 
-_load, __dir__ = lazy(__name__, __all__, {"Limits": "security", "create_app": "app", "server": "security"})
+_load, __dir__ = lazy(__name__, __all__, {"ServiceLimits": "security", "create_app": "app", "server": "security"})
 
 
 def __getattr__(name: str) -> Any:

@@ -25,11 +25,11 @@ from attain.core.frames import Frame
 from attain.methods import Explainer
 from attain.service import answers, questions
 from attain.service.people import Which
-from attain.service.review import Desk
-from attain.service.security import LOOPBACK, Guard, Limits
+from attain.service.review import ReviewDesk
+from attain.service.security import LOOPBACK, RequestFilter, ServiceLimits
 from attain.service.service import Service, Texts
-from attain.service.wording import Refused, add_handlers, json_bytes, translations
-from attain.service.work import Cache, Pool
+from attain.service.wording import HttpError, add_handlers, json_bytes, translations
+from attain.service.work import Cache, Workers
 
 # FastAPI ignores this warning itself, but only until a thread restores the filters that it found
 warnings.filterwarnings("ignore", "The 'alias' attribute with value")
@@ -58,7 +58,7 @@ def create_app(
     title: str = "attain",
     token: str | None = None,
     hosts: Collection[str] = LOOPBACK,
-    limits: Limits | None = None,
+    limits: ServiceLimits | None = None,
 ) -> FastAPI:
     """The service of one explainer and one model, as an ASGI application.
 
@@ -81,11 +81,11 @@ def create_app(
     limits
         How much the service takes on.
     """
-    limits = Limits() if limits is None else limits
+    limits = ServiceLimits() if limits is None else limits
     token = secrets.token_urlsafe(32) if token is None else token
     service = Service(explainer, model, target=target, people=people, texts=texts, title=title, limits=limits)
-    quick = Pool("quick", _QUICK, _QUICK_QUEUE, limits.seconds)
-    slow = Pool("slow", limits.workers, limits.queue, limits.seconds)
+    quick = Workers("quick", _QUICK, _QUICK_QUEUE, limits.seconds)
+    slow = Workers("slow", limits.workers, limits.queue, limits.seconds)
     page = {"/" if path.name == "index.html" else f"/{path.name}": path for path in sorted(_PAGE.iterdir())}
 
     @asynccontextmanager
@@ -95,7 +95,7 @@ def create_app(
             pool.close()
 
     public = {"/health", *page} - {"/"}
-    guard = Middleware(Guard, token=token, hosts=hosts, limits=limits, public=public)
+    guard = Middleware(RequestFilter, token=token, hosts=hosts, limits=limits, public=public)
     app = FastAPI(
         title=title,
         version=version("attain"),
@@ -171,7 +171,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def routes(service: Service, quick: Pool, slow: Pool) -> APIRouter:
+def routes(service: Service, quick: Workers, slow: Workers) -> APIRouter:
     """All addresses; half of the cache is for what takes milliseconds."""
     router = APIRouter(responses=_REFUSALS)
     _add_quick(router, service, quick)
@@ -180,7 +180,7 @@ def routes(service: Service, quick: Pool, slow: Pool) -> APIRouter:
     return router
 
 
-def _add_quick(router: APIRouter, service: Service, quick: Pool) -> None:
+def _add_quick(router: APIRouter, service: Service, quick: Workers) -> None:
     cache = Cache(quick, service.limits.cache // 2)
 
     @router.get("/health", response_model=dict[str, str])
@@ -237,8 +237,8 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
             try:
                 asked = questions.Explain(**wishes, n=question.n, method=method, details=False)
                 found, error = await _answer(cache, service.explain, asked), None
-            except (AttainError, Refused) as failure:
-                if isinstance(failure, Refused) and failure.status != 429:
+            except (AttainError, HttpError) as failure:
+                if isinstance(failure, HttpError) and failure.status != 429:
                     raise
                 found, error = b"null", str(failure)
             told = {"method": method, "error": error, "errors": translations(error)}
@@ -258,7 +258,7 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
         return _download(await _answer(cache, service.report, question), "report.html", _HTML)
 
 
-def _add_review(router: APIRouter, desk: Desk, slow: Pool) -> None:
+def _add_review(router: APIRouter, desk: ReviewDesk, slow: Workers) -> None:
     @router.get("/review", response_model=answers.ReviewAnswer)
     async def review() -> Response:
         """What the answers rest on, and what somebody has to decide about it."""

@@ -17,7 +17,7 @@ from attain.methods import Explainer
 from attain.methods.records import assess
 from attain.methods.session import Session
 from attain.schema import Feature
-from attain.service.wording import Refused
+from attain.service.wording import HttpError
 from attain.tables import Table
 
 Which = Literal["all", "refused", "accepted"]
@@ -51,14 +51,14 @@ def _check(record: Mapping[str, Any], names: Sequence[str], field: str) -> None:
     """Refuses other columns, and halves of surrogate pairs, which JSON can write and no text can have."""
     lacking = [name for name in names if name not in record]
     if lacking:
-        raise Refused(422, f"{field} lacks {listed(lacking)}; send null for what is missing.", field)
+        raise HttpError(422, f"{field} lacks {listed(lacking)}; send null for what is missing.", field)
     unknown = sorted(record.keys() - set(names), key=list(record).index)
     if unknown:
         meant = did_you_mean(unknown[0], names) or f"; the features are {listed(names, 40)}"
-        raise Refused(422, f"{field} has {listed(unknown)}, which is no feature{meant}.", field)
+        raise HttpError(422, f"{field} has {listed(unknown)}, which is no feature{meant}.", field)
     for name, cell in record.items():
         if isinstance(cell, str) and any("\ud800" <= letter <= "\udfff" for letter in cell):
-            raise Refused(422, f"{field}: the text of {name!r} is not Unicode.", field)
+            raise HttpError(422, f"{field}: the text of {name!r} is not Unicode.", field)
 
 
 def _column(cells: Sequence[Any], feature: Feature, integer: bool) -> pd.Series[Any]:
@@ -79,7 +79,7 @@ def _number(cell: float | None) -> float:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
 
 
-class People:
+class Roster:
     """Those who can be picked: rows of a frame by their labels, as texts.
 
     Parameters
@@ -104,9 +104,9 @@ class People:
     def frame_of(self, person: str) -> Frame:
         """Somebody's row, with their label."""
         if self._table is None:
-            raise Refused(404, "This service has no people; send a record instead.", "person")
+            raise HttpError(404, "This service has no people; send a record instead.", "person")
         if person not in self._positions:
-            raise Refused(404, "There is nobody with this id among the people.", "person")
+            raise HttpError(404, "There is nobody with this id among the people.", "person")
         return self._table.layout.library.take(self._table.source, np.array([self._positions[person]]))
 
     def entry(self, person: str) -> dict[str, Any]:

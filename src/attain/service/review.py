@@ -13,10 +13,10 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option
 from attain.schema.questions import Question
 from attain.service.questions import Decide, Outlook
-from attain.service.wording import Refused, translations
+from attain.service.wording import HttpError, translations
 
 
-class Desk:
+class ReviewDesk:
     """One review for everybody with the token; its first answers are found when somebody looks at it."""
 
     def __init__(self, explainer: Any, model: Model, target: Any) -> None:
@@ -55,7 +55,7 @@ class Desk:
     def _opened(self) -> Review:
         explainer, model, target = self._made_of
         if not explainer.population_.has_rows:
-            raise Refused(404, "There is no review: the explainer was saved without its training rows.")
+            raise HttpError(404, "There is no review: the explainer was saved without its training rows.")
         self._review = self._review or Review(explainer, model, target=target)
         return self._review
 

@@ -24,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from attain.core.checks import check_number
 from attain.core.errors import AttainError
-from attain.service.wording import Refused
+from attain.service.wording import HttpError
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine, as browsers write them."""
@@ -51,7 +51,7 @@ _CLOSED: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ServiceLimits:
     """How much the service takes on; what exceeds a limit is refused with a sentence.
 
     Parameters
@@ -94,7 +94,7 @@ class Limits:
             check_number(f"limits.{item.name}", getattr(self, item.name), above=0)
 
 
-class Guard:
+class RequestFilter:
     """Middleware that lets through what may be asked.
 
     Parameters
@@ -117,7 +117,7 @@ class Guard:
         *,
         token: str,
         hosts: Collection[str],
-        limits: Limits,
+        limits: ServiceLimits,
         public: Collection[str],
     ) -> None:
         if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
@@ -148,13 +148,13 @@ class Guard:
             if answer is None:
                 await self._app(scope, self._limited(receive), send_guarded)
                 return
-        except Refused as error:
+        except HttpError as error:
             answer = error.response()
         except Exception as error:
             _log(error)
             if begun:
                 return
-            answer = Refused(500, "The service failed to answer; its log says where.").response()
+            answer = HttpError(500, "The service failed to answer; its log says where.").response()
         await answer(scope, receive, send_guarded)
 
     def _checked(self, request: HTTPConnection) -> Response | None:
@@ -163,12 +163,12 @@ class Guard:
         host = headers.get("host", "").lower()
         name, colon, port = host.rpartition(":")
         if (name if colon and port.isascii() and port.isdigit() else host) not in self._hosts:
-            raise Refused(403, "This service is not reached under that name; see --allow-host.", "Host")
+            raise HttpError(403, "This service is not reached under that name; see --allow-host.", "Host")
         if "origin" in headers and _host_of(headers["origin"]) != host:
-            raise Refused(403, "Pages of other origins may not use this service.", "Origin")
+            raise HttpError(403, "Pages of other origins may not use this service.", "Origin")
         opening = path == "/" and request.scope["method"] in ("GET", "HEAD")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not opening:
-            raise Refused(403, "Pages of other origins may not use this service.", "Sec-Fetch-Site")
+            raise HttpError(403, "Pages of other origins may not use this service.", "Sec-Fetch-Site")
         if path in self._public:
             return None
         # browsers send cookies to every port of a machine, so that each service has a name of its own
@@ -180,10 +180,12 @@ class Guard:
         if not any(map(self._is_right, given)):
             if opening:
                 return HTMLResponse(_CLOSED, 401)
-            raise Refused(401, "Send the token of this service: Authorization: Bearer TOKEN.", "Authorization")
+            raise HttpError(401, "Send the token of this service: Authorization: Bearer TOKEN.", "Authorization")
         wait = self._rate.wait()
         if wait > 0:
-            raise Refused(429, "That is more questions than this service takes; ask again later.", retry=int(wait) + 1)
+            raise HttpError(
+                429, "That is more questions than this service takes; ask again later.", retry=int(wait) + 1
+            )
         length = headers.get("content-length", "")
         if length.isascii() and length.isdigit() and float(length) > self._limits.body:
             raise self._too_large()
@@ -199,8 +201,8 @@ class Guard:
     def _is_right(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self._token)
 
-    def _too_large(self) -> Refused:
-        return Refused(413, f"The body is larger than {self._limits.body:,} bytes; send less.")
+    def _too_large(self) -> HttpError:
+        return HttpError(413, f"The body is larger than {self._limits.body:,} bytes; send less.")
 
     def _limited(self, receive: Receive) -> Receive:
         """Receives no more than the limit, whatever the length that was announced, and does not wait long for it."""
@@ -256,7 +258,7 @@ def _host_of(origin: str) -> str:
 
 def server(app: FastAPI, **config: Any) -> uvicorn.Server:
     """A server for what `create_app` made, to be `run()`; `config` is that of uvicorn, such as `host` and `port`."""
-    limits: Limits = app.state.limits
+    limits: ServiceLimits = app.state.limits
     quiet = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
     bounded = {
         "http": _impatient(limits.patience, limits.connections),

@@ -25,11 +25,11 @@ from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.service.answers import as_answer, written_file
-from attain.service.people import People, as_record, frame_of, table_of
+from attain.service.people import Roster, as_record, frame_of, table_of
 from attain.service.questions import MOST_OPTIONS, Evaluate, Explain, Predict, Subject, Write
-from attain.service.review import Desk
-from attain.service.security import Limits
-from attain.service.wording import Refused, Wording, translations
+from attain.service.review import ReviewDesk
+from attain.service.security import ServiceLimits
+from attain.service.wording import HttpError, Wording, translations
 from attain.tables import Table
 
 Texts = str | os.PathLike[str] | Mapping[str, Any]
@@ -47,14 +47,14 @@ class Service:
         people: Frame | None,
         texts: Texts | None,
         title: str,
-        limits: Limits,
+        limits: ServiceLimits,
     ) -> None:
         self.explainer, self.model, self.limits = explainer, Model.of(model), limits
         self.session = explainer.session(self.model, target=target)
         self.target = self.session.target
-        self.people = People(self.session, people)
+        self.people = Roster(self.session, people)
         self.others = Others(explainer)
-        self.review = Desk(explainer, self.model, self.target)
+        self.review = ReviewDesk(explainer, self.model, self.target)
         self._texts, self._title = texts, title
         self._wording = Wording(texts, explainer)
         self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.population_.rule_book.rules}
@@ -94,7 +94,7 @@ class Service:
             records = question.records or [question.record or {}]
             if len(records) > self.limits.rows:
                 message = f"records has {len(records):,} rows; at most {self.limits.rows:,} are taken."
-                raise Refused(413, message, "records")
+                raise HttpError(413, message, "records")
             table = table_of(self.explainer, records, field)
         if question.edited_from is not None:
             own = table_of(self.explainer, [question.edited_from] * len(table), "edited_from")
@@ -153,7 +153,7 @@ class Service:
     def letter(self, question: Write) -> bytes:
         """A letter to somebody, as a page of HTML."""
         if self._texts is None:
-            raise Refused(404, "There are no letters: the service was started without texts (--texts).")
+            raise HttpError(404, "There are no letters: the service was started without texts (--texts).")
         reference = "{person}" if question.person is not None else ""
         asked: dict[str, Any] = {"language": question.language, "options": question.options, "reference": reference}
         written = letters.write(self._written(question), self.explainer, self.model, self._texts, **asked)
@@ -189,7 +189,7 @@ class Service:
     def _readable(table: Table, field: str) -> Table:
         """The table, unless one of its records cannot be read."""
         if table.refused:
-            raise Refused(422, next(iter(table.refused.values())), field)
+            raise HttpError(422, next(iter(table.refused.values())), field)
         return table
 
 
@@ -208,7 +208,7 @@ class Others:
         """Refuses a name that is none of a method."""
         if name not in self.names:
             meant = did_you_mean(name, self.names) or f"; the methods are {listed(self.names, 20)}"
-            raise Refused(422, f"There is no method {name[:100]!r}{meant}.", "method")
+            raise HttpError(422, f"There is no method {name[:100]!r}{meant}.", "method")
 
     def fitted(self, name: str) -> Explainer:
         """A method with the explainer's seed and autoencoder."""

@@ -126,8 +126,8 @@ def json_bytes(value: Any) -> bytes:
     return json.dumps(plain_json(value), separators=(",", ":")).encode("ascii")
 
 
-class Refused(Exception):
-    """A question that is not answered, with a status of HTTP and a sentence for whoever asked.
+class HttpError(Exception):
+    """An error of the API: a status of HTTP, and a sentence that says why and what to do.
 
     Parameters
     ----------
@@ -153,28 +153,28 @@ class Refused(Exception):
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Lets every error have the one form."""
+    """Gives every error the same form."""
 
-    async def refuse(request: Request, error: Exception) -> Response:
-        return _refusal(error).response()
+    async def respond(request: Request, error: Exception) -> Response:
+        return _http_error(error).response()
 
-    for kind in (Refused, AttainError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, refuse)
+    for kind in (HttpError, AttainError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, respond)
 
 
-def _refusal(error: Exception) -> Refused:
-    if isinstance(error, Refused):
+def _http_error(error: Exception) -> HttpError:
+    if isinstance(error, HttpError):
         return error
     if isinstance(error, HTTPException):
         status = _WRONG if error.status_code == 400 else error.status_code
-        return Refused(status, _SENTENCES.get(error.status_code, str(error.detail)))
+        return HttpError(status, _SENTENCES.get(error.status_code, str(error.detail)))
     if not isinstance(error, RequestValidationError):
-        return Refused(_WRONG, str(error))
+        return HttpError(_WRONG, str(error))
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return Refused(_WRONG, "The body is not JSON.")
+        return HttpError(_WRONG, "The body is not JSON.")
     field = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or None
     message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
     start, cased = ("", str.upper) if field is None else (f"{field}: ", str.lower)
     sentence = f"{start}{cased(message[:1])}{message[1:]}."
-    return Refused(_WRONG, sentence, field)
+    return HttpError(_WRONG, sentence, field)

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from attain.service.wording import Refused
+from attain.service.wording import HttpError
 
 T = TypeVar("T")
 
 
-class Pool:
+class Workers:
     """A number of threads, and a number of questions that may wait for one.
 
     Parameters
@@ -52,7 +52,7 @@ class Pool:
     def submit(self, work: Callable[[], T]) -> Future[T]:
         """Starts work, or refuses it where too much is waiting."""
         if not self._free.acquire(blocking=False):
-            raise Refused(429, "Too many questions are waiting; ask again in a moment.", retry=2)
+            raise HttpError(429, "Too many questions are waiting; ask again in a moment.", retry=2)
         future: Future[T] = Future()
         future.add_done_callback(lambda _: self._free.release())
         self._waiting.put((future, work))
@@ -70,7 +70,7 @@ class Pool:
         try:
             return await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
         except TimeoutError:
-            raise Refused(
+            raise HttpError(
                 429,
                 f"This takes longer than {self._seconds:g} seconds. Ask the same again later, or ask for less: fewer "
                 "options, without details.",
@@ -94,7 +94,7 @@ class Cache:
         The most bytes that are kept; what was asked longest ago goes first.
     """
 
-    def __init__(self, pool: Pool, most: int) -> None:
+    def __init__(self, pool: Workers, most: int) -> None:
         self._pool, self._most, self._size = pool, most, 0
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._running: dict[str, Future[bytes]] = {}
