@@ -22,8 +22,8 @@ from attain.core.frames import Frame, one_row
 from attain.methods.result import result_of
 from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
-from attain.models import Goal, Model, probe_rows
-from attain.models.goal import Control, StructureError, spread_positions
+from attain.models import Goal, Model
+from attain.models.goal import PROBE_ROWS, Control, StructureError, spread_positions
 from attain.models.reader import LearningLimit
 from attain.models.scores import AdditiveScore, additive_score, compile_score
 from attain.population.population import DecidedPopulation
@@ -122,7 +122,7 @@ class Session:
     @property
     def inspected(self) -> Any:
         """What the method's `inspect` learned about the model."""
-        return self.decided.cached("inspected", lambda: self.explainer.inspect(self.decided))
+        return self.decided.cached("inspected", partial(self.explainer.inspect, self.decided))
 
     @property
     def additive_score(self) -> AdditiveScore | None:
@@ -158,7 +158,8 @@ class Session:
                 met, score = decided.judged()
                 takes = ~decided.failed
                 control = Control(decided.population.values[takes], met[takes], score[takes])
-            n, seconds = len(control.rows), len(control.rows) * decided.goal.seconds_per_row
+            n = len(control.rows)
+            seconds = n * decided.goal.reader.seconds / max(decided.goal.rows_asked, 1)
             if seconds <= _LONGEST:
                 return control
             some = spread_positions(n, max(int(n * _LONGEST / seconds), 1))
@@ -274,8 +275,8 @@ class Session:
 
 def learning_limit(explainer: Explainer, timeout: float | None, people: int) -> LearningLimit:
     """The limit of learning about a model: as long as the people have together."""
-    rows = explainer.population_.values
-    return LearningLimit(timeout, max(people, 1), len(rows) + 4 * len(probe_rows(rows)))
+    probed = 4 * PROBE_ROWS  # scores and labels, twice each
+    return LearningLimit(timeout, max(people, 1), len(explainer.population_.values) + probed)
 
 
 _MOST_SESSIONS: Final = 4

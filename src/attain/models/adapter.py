@@ -263,10 +263,10 @@ def check_gradient(title: str, array: np.ndarray, lead: np.ndarray, gradient: np
         raise ModelError(f"{title} returned NaN or infinite gradients for {wrong.sum()} of {len(array)} rows")
 
 
-def joined_answers(parts: list[np.ndarray], title: str) -> np.ndarray:
-    if len(parts) == 1:
-        return parts[0]
-    shapes = {part.shape[1:] for part in parts}
-    if len(shapes) > 1:
-        raise ModelError(f"{title} returned answers of different widths in different calls: {sorted(shapes)}")
-    return np.concatenate(parts)
+def joined_answers(parts: Sequence[Answers], title: str) -> dict[AnswerKind, np.ndarray]:
+    """The answers to several batches as one, by kind."""
+    for kind in parts[0]:
+        shapes = {part[kind].shape[1:] for part in parts}
+        if len(shapes) > 1:
+            raise ModelError(f"{title} returned answers of different widths in different calls: {sorted(shapes)}")
+    return {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}

@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 Link: TypeAlias = Callable[[np.ndarray], np.ndarray]
 """From a model's sums to the score that a goal is judged by, (n, C) → (n,)."""
+PROBE_ROWS = 256
+"""The most training rows that a model is tried out on."""
 REPEATABLE = 1e-6
 """How far two answers about one row may differ, relative to their size: more than rounding, less than a decision."""
 
@@ -37,7 +39,7 @@ def spread_positions(total: int, n: int) -> np.ndarray:
     return np.linspace(0, total - 1, min(total, n)).astype(np.intp)
 
 
-def probe_rows(values: np.ndarray, n: int = 256) -> np.ndarray:
+def probe_rows(values: np.ndarray, n: int = PROBE_ROWS) -> np.ndarray:
     """At most `n` rows spread evenly over the training rows, which may be sorted by label."""
     return np.asarray(values[spread_positions(len(values), n)])
 
@@ -270,12 +272,12 @@ class Goal:
         A row of which both the probability and the label are asked counts twice, as in `Model.rows`. Rows that a
         compiled score answered count too.
         """
-        return self.reader.count.rows
+        return self.reader.rows
 
     @property
     def rows_charged(self) -> int:
         """Those of `rows_asked` that are charged to people: not gradients, nor what was asked again after an error."""
-        return self.reader.count.rows - self.reader.uncharged
+        return self.reader.rows - self.reader.uncharged
 
     @property
     def rows_failed(self) -> int:
@@ -289,11 +291,6 @@ class Goal:
     def uncharge(self, rows: int) -> None:
         """Takes rows out of `rows_charged`, as those of a search that failed."""
         self.reader.uncharged += rows
-
-    @property
-    def seconds_per_row(self) -> float:
-        """How long the model takes for a row, on average so far."""
-        return self.reader.seconds / max(self.reader.count.rows, 1)
 
     def cached(self, name: str, learn: Callable[[], T]) -> T:
         """What `learn` returns, or the `StructureError` it raises, kept as long as this goal and its copies are."""
@@ -347,7 +344,7 @@ class Goal:
     def confirm_again(self, rows: np.ndarray) -> Judgement | None:
         """`confirm_rows`, in one call of the model with the control; None where it now answers otherwise about that."""
         reader, kinds, control = self.reader, self._confirm_kinds, self.control
-        n, before = len(control.rows), reader.count.rows
+        n, before = len(control.rows), reader.rows
         try:
             answers = reader.read(np.concatenate((control.rows, rows)), kinds)
             met, score = self._met_and_score(answers)
@@ -355,7 +352,7 @@ class Goal:
             reader.uncharged += n * len(kinds)
         except ModelError:  # one of the rows may be at fault
             now = self.confirm_rows(control.rows)[:2]
-            reader.uncharged = reader.count.rows - before
+            reader.uncharged = reader.rows - before
             judged = self.confirm_rows(rows)
         same = np.array_equal(now[0], control.met) and not _apart(control.score, now[1]).any()
         return judged if same else None
@@ -383,13 +380,12 @@ class Goal:
         kinds: tuple[AnswerKind, ...],
         taken: np.ndarray,
         answers: Answers,
-        failures: Mapping[int, ModelError],
+        failures: Mapping[int, str],
     ) -> Judgement:
         met, score = np.zeros(n, dtype=bool), np.full(n, self.lowest)
         if len(taken):
             met[taken], score[taken] = self._met_and_score(answers)
-        sentences = {position: str(error) for position, error in failures.items()}
-        return Judgement(met, score, np.full(n, len(kinds)), sentences)
+        return Judgement(met, score, np.full(n, len(kinds)), failures)
 
     def _met_and_score(self, answers: Answers) -> tuple[np.ndarray, np.ndarray]:
         decided = answers["labels"] == self._position if "labels" in answers else True

@@ -56,22 +56,6 @@ def adapter_for(model: Any, options: Options) -> Adapter:
     )
 
 
-class RowCounter:
-    """Calls and rows, counted safely when several threads ask one model."""
-
-    def __init__(self, calls: int = 0, rows: int = 0) -> None:
-        self.calls, self.rows = calls, rows
-        self._lock = Lock()
-
-    def add(self, rows: int) -> None:
-        with self._lock:
-            self.calls += 1
-            self.rows += rows
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RowCounter, (self.calls, self.rows)  # a lock cannot be pickled
-
-
 class Model:
     """Any classifier, ready to be asked about rows.
 
@@ -130,7 +114,8 @@ class Model:
         self.model = model
         self.batch_rows = batch_rows
         self.class_names = _named(class_names)
-        self._count = RowCounter()
+        self.calls = self.rows = 0
+        self._lock = Lock()
         self.options = Options(accepts, _distinct(classes), returns)
         self.adapter = adapter_for(model, self.options)
         self.file_digest = file_digest(model) if isinstance(model, str | bytes | os.PathLike) else None
@@ -140,27 +125,21 @@ class Model:
         """The model itself if it is a `Model` already, else wrapped."""
         return model if isinstance(model, Model) else cls(model)
 
-    @property
-    def calls(self) -> int:
-        return self._count.calls
-
-    @property
-    def rows(self) -> int:
-        return self._count.rows
-
     def count(self, rows: int) -> None:
-        """Counts one call about so many rows."""
-        self._count.add(rows)
+        """Counts one call about `rows` rows."""
+        with self._lock:
+            self.calls += 1
+            self.rows += rows
 
     def __repr__(self) -> str:
         return f"Model({self.adapter.title}, calls={self.calls}, rows={self.rows})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the adapter, whose closures cannot be pickled; it is created again from the model."""
-        return {name: value for name, value in self.__dict__.items() if name != "adapter"}
+        """All but the adapter and the lock, which cannot be pickled."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("adapter", "_lock")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(state, _lock=Lock())
         self.adapter = adapter_for(self.model, self.options)
 
 

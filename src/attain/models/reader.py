@@ -23,7 +23,7 @@ from attain.models.adapter import (
     joined_answers,
     seen_classes,
 )
-from attain.models.model import Model, RowCounter
+from attain.models.model import Model
 
 if TYPE_CHECKING:
     from attain.tables import Layout
@@ -118,9 +118,10 @@ class Reader:
         self.probe = probe
         self.tolerant = tolerant
         self.limit: LearningLimit | None = None
-        self.count = RowCounter()
+        self.rows = 0
+        """How many rows the model was asked about."""
         self.seconds = 0.0
-        """How long the calls of the model took."""
+        """How long its calls took."""
         self.uncharged = 0
         """How many of the rows are of gradients, controls and failed searches, or were asked again after an error."""
         self.failed = 0
@@ -137,7 +138,7 @@ class Reader:
         `model` is the same model, perhaps wrapped again.
         """
         reader = copy(self)
-        reader.count, reader.seconds, reader.uncharged, reader.failed = RowCounter(), 0.0, 0, 0
+        reader.rows, reader.seconds, reader.uncharged, reader.failed = 0, 0.0, 0, 0
         reader.model, reader.limit = model, None
         if model.adapter.settle is None:  # one that settles by its first answer has not been asked yet
             reader._adapter = model.adapter
@@ -177,33 +178,36 @@ class Reader:
 
         Rows with unseen levels are asked about by themselves: they may change the dtype of a column.
         """
-        unseen = self.layout.has_unseen(rows)
-        if unseen.any() and not unseen.all():
-            order = np.argsort(np.concatenate((np.flatnonzero(~unseen), np.flatnonzero(unseen))))
-            seen, others = self.read(rows[~unseen], kinds), self.read(rows[unseen], kinds)
-            return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in kinds}
-        size = self.model.batch_rows
-        parts = [self._read_batch(rows[start : start + size], kinds) for start in range(0, len(rows), size)]
-        answers = {kind: joined_answers([part[kind] for part in parts], self.title) for kind in parts[0]}
-        return answers if raw else {kind: self._checked(kind, answers[kind]) for kind in kinds}
-
-    def _read_batch(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> Answers:
-        """What the model returns for one batch of rows, by kind."""
-        adapter, batch = self._adapter, self.batch(rows)
-        answers: dict[AnswerKind, np.ndarray] = {}
+        if self.layout.unseen:
+            unseen = self.layout.has_unseen(rows)
+            if unseen.any() and not unseen.all():
+                order = np.argsort(np.concatenate((np.flatnonzero(~unseen), np.flatnonzero(unseen))))
+                seen, others = self.read(rows[~unseen], kinds), self.read(rows[unseen], kinds)
+                return {kind: np.concatenate((seen[kind], others[kind]))[order] for kind in kinds}
+        adapter, size, parts = self._adapter, self.model.batch_rows, []
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
+            batch = self.batch(some)
+            part: dict[AnswerKind, np.ndarray] = {}
+            for kind in kinds:
+                if kind in part:  # it came with an earlier kind
+                    continue
+                with self._asking(kind, len(some)):
+                    if adapter.prepare is not None and not part:
+                        batch = adapter.prepare(batch)
+                    given = adapter.ask(kind, batch)
+                for each, values in given.items():
+                    part[each] = as_array(values, len(some), self.title)
+            parts.append(part)
+        answers = parts[0] if len(parts) == 1 else joined_answers(parts, self.title)
+        if raw:
+            return answers
+        known = {}
         for kind in kinds:
-            if kind in answers:  # it came with an earlier one
-                continue
-            with self._asking(kind, len(rows)):
-                if adapter.prepare is not None and not answers:
-                    batch = adapter.prepare(batch)
-                given = adapter.ask(kind, batch)
-            answers |= {each: as_array(values, len(rows), self.title) for each, values in given.items()}
-        return answers
-
-    def _checked(self, kind: AnswerKind, answer: np.ndarray) -> np.ndarray:
-        labels = self._adapter.model_labels if kind == "labels" else None
-        return checked(kind, answer, self.classes if labels is None else labels, self.title, closed=self._closed)
+            labels = adapter.model_labels if kind == "labels" else None
+            classes = self.classes if labels is None else labels
+            known[kind] = checked(kind, answers[kind], classes, self.title, closed=self._closed)
+        return known
 
     @contextmanager
     def _asking(self, what: str, rows: int) -> Iterator[None]:
@@ -231,19 +235,17 @@ class Reader:
     def count_rows(self, rows: int) -> None:
         """Counts one call about `rows` rows, of the model or of its compiled score."""
         if rows:
-            self.count.add(rows)
+            self.rows += rows
             self.model.count(rows)
 
-    def read_each(
-        self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]
-    ) -> tuple[np.ndarray, Answers, dict[int, ModelError]]:
-        """The positions of the rows that the model takes, its answers about these, and an error for each other one.
+    def read_each(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...]) -> tuple[np.ndarray, Answers, dict[int, str]]:
+        """The positions of the rows that the model takes, its answers about these, and why it fails on the others.
 
         A model that fails on the first row of the probe as well no longer works, and its error is raised.
         """
         if not len(rows):
             return np.arange(0), {}, {}
-        before = self.count.rows
+        before = self.rows
         try:
             return np.arange(len(rows)), self.read(rows, kinds), {}
         except ModelError:
@@ -251,11 +253,11 @@ class Reader:
                 raise
         self.read(self.probe[:1], kinds)
         parts, failures = by_halves(lambda some: self.read(some, kinds), rows)
-        self.uncharged += self.count.rows - before - len(rows) * len(kinds)
+        self.uncharged += self.rows - before - len(rows) * len(kinds)
         self.failed += len(failures)
         taken = np.concatenate([np.empty(0, dtype=np.intp), *(at for at, _ in parts)])
         answers = {kind: np.concatenate([answer[kind] for _, answer in parts]) for kind in kinds} if parts else {}
-        return taken, answers, failures
+        return taken, answers, {i: str(error) for i, error in failures.items()}
 
     def _taken(self, rows: np.ndarray) -> np.ndarray:
         """The rows that the model takes: those that raise no error, and have no answer that is NaN or infinite."""

@@ -240,7 +240,7 @@ class DecidedPopulation:
 
     def reference_without(self, left_out: BoolArray | None = None) -> Reference:
         """The distinct rows of the desired class but for some of the rows, `left_out` (n,)."""
-        labelled, met = self.labelled, self.met
+        labelled, (met, _) = self.labelled, self.judged()
         return Reference.build(
             self.population.schema,
             self.population.values,

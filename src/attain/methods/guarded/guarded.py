@@ -264,6 +264,7 @@ class Guarded(Explainer):
 
     def inspect(self, decided: DecidedPopulation) -> GuardContext:
         """The guard for this model and target, and the score of a linear model."""
+        decided.judged()  # asks the model here, few frames below `explain`
         found = GuardContext.of(decided, self.guard, self._calibration, self._settings)
         linear = self._recourse.score(decided.goal) if self.easiest else None
         return replace(found, linear=linear, crowds=engine_crowds(found.guard))
