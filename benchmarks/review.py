@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from attain import Guarded, Review, Schema
 from attain.datasets import Dataset, load_german
-from attain.metrics.review import OpenQuestion
+from attain.review import OpenQuestion
 from benchmarks import report
 from benchmarks.tasks import breast_cancer, read_table
 from experiments.data import load_adult, load_compas, load_gmsc, load_heloc

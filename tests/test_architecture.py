@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "attain"
 PAGE = ROOT / "docs" / "contribute" / "architecture.md"
 
-ROOMS = ["core", "engine", "schema", "tables", "models", "population", "density"]
-ROOMS += ["results", "methods", "metrics", "letters", "audit", "scale", "service", "datasets", "testing", "cli"]
+ROOMS = ["core", "engine", "schema", "tables", "models", "population", "density", "results", "methods", "metrics"]
+ROOMS += ["review", "letters", "audit", "scale", "service", "datasets", "testing", "cli"]
 """In the order of the flow: a room may import from itself and from the rooms before it."""
 
 ONLY: dict[str, set[str]] = {"engine": set(), "datasets": {"core", "schema"}}
@@ -31,7 +31,7 @@ BUDGETS = {
     "": 67,
     "core": 1_645,
     "engine": 2_587,
-    "schema": 3_566,
+    "schema": 3_022,
     "tables": 1_318,
     "models": 2_392,
     "population": 1_195,
@@ -39,6 +39,7 @@ BUDGETS = {
     "results": 2_136,
     "methods": 6_235,
     "metrics": 1_654,
+    "review": 744,
     "letters": 894,
     "audit": 396,
     "scale": 537,
@@ -233,7 +234,7 @@ def test_a_method_knows_nothing_of_what_works_on_answers() -> None:
 def test_the_top_of_the_package_is_the_rooms() -> None:
     names = {path.name.removesuffix(".py") for path in SOURCE.iterdir()} - {"__init__", "py.typed", "__pycache__"}
     assert names == set(ROOMS)
-    assert len(names) <= 17
+    assert len(names) <= 18
 
 
 def code_lines(path: Path) -> int:

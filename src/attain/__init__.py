@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from attain.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from attain import audit, datasets, density, letters, methods, metrics, models, scale, service, testing
+    from attain import audit, datasets, density, letters, methods, metrics, models, review, scale, service, testing
     from attain.core import errors, frames
     from attain.core.errors import AttainError
     from attain.methods import CCHVAE, GrowingSpheres, Guarded
     from attain.methods.persistence import load
-    from attain.metrics.review import Review
     from attain.models import Model
     from attain.results.counterfactuals import Counterfactuals
     from attain.results.status import Status
+    from attain.review import Review
     from attain.schema import Constraints, Feature, Schema, laws
 
 __version__ = "0.1.0"
@@ -31,7 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CCHVAE", "AttainError", "Constraints", "Counterfactuals", "Feature", "GrowingSpheres", "Guarded", "Model",
     "Review", "Schema", "Status", "audit", "datasets", "density", "errors", "frames", "laws", "letters", "load",
-    "methods", "metrics", "models", "scale", "service", "testing",
+    "methods", "metrics", "models", "review", "scale", "service", "testing",
 ]  # fmt: skip
 
 _HOMES = {
@@ -43,7 +43,7 @@ _HOMES = {
     "GrowingSpheres": "methods",
     "Guarded": "methods",
     "Model": "models",
-    "Review": "metrics.review",
+    "Review": "review",
     "Schema": "schema",
     "Status": "results.status",
     "errors": "core",

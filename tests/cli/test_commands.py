@@ -20,6 +20,7 @@ from attain.cli import main, terminal
 from attain.cli.fit import make_explainer
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.text import people_table
+from attain.review import questions
 from attain.testing import people
 from attain.testing.explainer import digest
 from tests.counting import PATIENCE
@@ -47,9 +48,8 @@ def test_schema_infer_prints_and_writes_what_the_library_infers(files: Path, cap
     assert "--force" in capsys.readouterr().err
     assert main([*arguments, "--out", "s.toml", "--force", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    questions = expected.questions(people.frame(150))
     shown = [(tuple(one["columns"]), one["topic"], one["evidence"]) for one in report.pop("questions")]
-    assert shown == [(one.columns, one.topic, one.evidence) for one in questions]
+    assert shown == [(one.columns, one.topic, one.evidence) for one in questions(expected, people.frame(150))]
     assert report == tomllib.loads(expected.to_toml())
     assert main(["schema", "show", "s.toml"]) == 0
     assert str(expected).splitlines()[2] in capsys.readouterr().out

@@ -12,8 +12,7 @@ from attain.core.errors import AttainError, SchemaError
 from attain.core.files import check_writable
 from attain.core.text import plain, wrapped
 from attain.methods import Guarded
-from attain.metrics.review import OpenQuestion, Review
-from attain.schema.questions import Question
+from attain.review import OpenQuestion, Question, Review
 from attain.schema.toml import read_file
 
 _SKIP, _STOP = "s", "q"

@@ -16,12 +16,12 @@ from attain.core.errors import AttainError, FileError, listed
 from attain.core.files import check_writable
 from attain.core.text import plain, wrapped
 from attain.population.relations import Relations
+from attain.review import Question, questions
 from attain.schema import Schema
 from attain.schema.evaluator import evaluate
 from attain.schema.law_candidates import LARGEST_RATE
 from attain.schema.law_states import SMALLEST
 from attain.schema.laws import find, propose
-from attain.schema.questions import Question
 from attain.schema.toml import read_file
 from attain.tables import Table
 from attain.tables.files import read_any
@@ -39,12 +39,12 @@ def infer(given: Given) -> None:
     schema = Schema.infer(frame, immutable=immutable, laws=not given.no_laws)
     if given.out is not None:
         schema.to_toml(given.out)
-    questions = schema.questions(frame)
+    asked = questions(schema, frame)
     if given.json:
-        _say_json(schema, questions)
+        _say_json(schema, asked)
         return
     print(schema)
-    _say_questions(schema, questions)
+    _say_questions(schema, asked)
     done = "Pass --out S.toml to write it to a file" if given.out is None else f"Written to {given.out}"
     say(f"\n{done}. This is a guess: review it, and correct it there.")
 
@@ -66,17 +66,17 @@ def check(given: Given) -> None:
     rules = (*schema.parsed_rules, *schema.parsed_laws)
     verdicts = evaluate(schema.features, values, *(rule.formula for rule in rules))
     broken = {rule.text: int((verdicts[:, k] == -1).sum()) for k, rule in enumerate(rules)}
-    questions = schema.questions(people)
+    asked = questions(schema, people)
     if given.json:
         found = {text: count for text, count in broken.items() if count}
-        _say_json(schema, questions, people=len(values), broken=found)
+        _say_json(schema, asked, people=len(values), broken=found)
         return
     say(f"{given.data} fits {given.schema}: {len(values):,} people, {len(schema)} features.")
     for text, count in broken.items():
         if count > (0 if text in schema.rules else LARGEST_RATE * len(values)):
             what = "rule" if text in schema.rules else "law"
             say(f"The {what} {text} is broken by {count:,} of {len(values):,} people.")
-    _say_questions(schema, questions)
+    _say_questions(schema, asked)
 
 
 def laws(given: Given) -> None:

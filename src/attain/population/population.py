@@ -18,7 +18,7 @@ from attain.population.reference import Reference
 from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
-from attain.schema.evidence import outcomes
+from attain.schema.contents import leaking_columns
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import RuleBook, Table, desired_labels, ordinary
 
@@ -122,7 +122,7 @@ class Population:
         if not self.has_rows:
             return ()
         broken = 1 - self.rule_book.kept(self.values).mean(axis=0)
-        leaks = {} if self.labels is None else outcomes(self.schema.features, self.values, self.labels)
+        leaks = {} if self.labels is None else leaking_columns(self.schema.features, self.values, self.labels)
         rules = (
             f"The rule {rule.text!r} is broken by {'all' if share == 1 else f'{share:.0%} of'} training rows; check "
             "that it says what you mean."

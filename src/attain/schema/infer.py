@@ -17,7 +17,7 @@ import numpy as np
 from attain.core.arrays import as_python, is_missing
 from attain.core.errors import DataError, SchemaError, listed
 from attain.core.frames import Library, open_frame
-from attain.schema.evidence import conversion, step_of
+from attain.schema.contents import conversion, step_of
 from attain.schema.feature import KINDS, Feature, Kind
 from attain.schema.laws import KEPT, find_laws
 from attain.schema.reading import read_columns

@@ -24,7 +24,6 @@ from attain.schema.text import schema_table
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
-    from attain.schema.questions import Question
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ class Schema:
     ) -> Schema:
         """A first guess at the schema of a frame, to be reviewed and edited; see `attain.schema.infer`.
 
-        `schema.questions(frame)` asks what only a person can decide about its columns.
+        `attain.review.questions(schema, frame)` asks what only a person can decide about its columns.
         """
         from attain.schema.infer import infer
 
@@ -174,15 +173,6 @@ class Schema:
         from attain.schema.toml import write
 
         return write(self, path)
-
-    def questions(self, frame: Frame, y: Any = None) -> tuple[Question, ...]:
-        """What only a person can decide about the columns of a frame, of which `y` are the outcomes, if they are known.
-
-        Each question has its evidence and the choices; see `attain.schema.questions`.
-        """
-        from attain.schema.questions import questions
-
-        return questions(self, frame, y)
 
     def __len__(self) -> int:
         return len(self.features)

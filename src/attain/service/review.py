@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from attain.metrics.review import Review
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option
-from attain.schema.questions import Question
+from attain.review import Question, Review
 from attain.service.questions import Decide, Outlook
 from attain.service.wording import HttpError, translations
 

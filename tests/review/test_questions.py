@@ -7,8 +7,8 @@ import pytest
 import attain
 from attain.core.errors import DataError, SchemaError
 from attain.datasets import load_german
+from attain.review import Question, questions
 from attain.schema import Feature, Schema
-from attain.schema.questions import Question
 
 RANDOM = np.random.default_rng(0)
 
@@ -16,20 +16,20 @@ RANDOM = np.random.default_rng(0)
 def asked(frame: pd.DataFrame, y: object = None, **kinds: str) -> dict[str, Question]:
     """The questions about the inferred schema of a frame, by their ids."""
     schema = Schema.infer(frame, laws=False, kinds=kinds)
-    return {question.id: question for question in schema.questions(frame, y)}
+    return {question.id: question for question in questions(schema, frame, y)}
 
 
 def test_what_may_happen_is_asked_of_every_column_until_somebody_decides() -> None:
     frame = pd.DataFrame({"income": RANDOM.integers(0, 900, 300), "job": ["cook", "clerk", "nurse"] * 100})
     schema = Schema.infer(frame)
-    income, job = schema.questions(frame)
+    income, job = questions(schema, frame)
     assert (income.id, job.id) == ("change: income", "change: job")
     schema = income.apply(schema, income["u"], "Ada, 2026-11-19")
     assert (schema["income"].direction, schema["income"].reviewed) == ("increase", "Ada, 2026-11-19")
-    assert [question.id for question in schema.questions(frame)] == ["change: job"]
+    assert [question.id for question in questions(schema, frame)] == ["change: job"]
     schema = job.apply(schema, job["m"].after(6), "Ada, 2026-11-19")
     assert schema["job"].pace == pytest.approx(1 / 6)
-    assert schema.questions(frame) == ()
+    assert questions(schema, frame) == ()
     assert Schema.from_toml(schema.to_toml()) == schema
     with pytest.raises(SchemaError, match="has no choice 'u'; it has c, p, n"):
         job["u"]
@@ -41,7 +41,7 @@ def test_a_column_that_must_leave_leaves_the_schema_with_its_rules_and_laws() ->
     features = (Feature("a", "count"), Feature("b", "count"), Feature("c", "count"))
     schema = Schema(features, ("a <= b", "b <= c"), ("a <= c",))
     frame = pd.DataFrame({name: RANDOM.integers(0, 9, 50) for name in "abc"})
-    question = schema.questions(frame)[0]
+    question = questions(schema, frame)[0]
     left = question.apply(schema, question["o"], "Ada")
     assert left == Schema(features[1:], ("b <= c",), ())
 
@@ -52,7 +52,7 @@ def test_a_family_of_one_stem_is_asked_once() -> None:
     frame["PAY_9"] = RANDOM.integers(0, 9, 400)  # the same stem, and nothing to do with the others
     frame[["x0", "x1"]] = RANDOM.integers(0, 9, (400, 2))
     schema = Schema.infer(frame, laws=False)
-    family, *others = schema.questions(frame)
+    family, *others = questions(schema, frame)
     assert family.columns == ("PAY_2", "PAY_3", "PAY_4")
     assert [question.columns for question in others] == [("PAY_9",), ("x0",), ("x1",)]
     past = family.apply(schema, family["p"], "Ada")
@@ -76,7 +76,7 @@ def test_names_with_a_word_in_common_are_asked_about_together_unless_a_choice_is
     ]
     frame = pd.DataFrame(RANDOM.random((300, len(names))), columns=names)
     frame["worst sex"] = ["male", "female"] * 150
-    found = Schema.infer(frame, laws=False).questions(frame)
+    found = questions(Schema.infer(frame, laws=False), frame)
     assert [question.columns for question in found] == [
         ("worst radius", "worst area", "worstTexture"),
         *(("mean_radius",), ("mean_area",), ("NetDebt Old", "NetDebt New"), ("age",), ("worst sex",)),
@@ -98,7 +98,7 @@ WORDS = np.array(["cook", "clerk", "nurse", "smith"])[CODE]
 def held(values: object, y: object = None, name: str = "x") -> list[str]:
     """What is asked about what a column holds."""
     frame = pd.DataFrame({name: values})
-    return [question.topic for question in Schema.infer(frame).questions(frame, y) if question.topic != "change"]
+    return [question.topic for question in questions(Schema.infer(frame), frame, y) if question.topic != "change"]
 
 
 @pytest.mark.parametrize(
@@ -211,12 +211,12 @@ def test_choices_set_what_they_say() -> None:
         }
     )
     schema = Schema.infer(frame, laws=False).change("limit", step=1)
-    questions = {question.id: question for question in schema.questions(frame, UNEVEN)}
-    for id in [id for id in questions if not id.startswith("change")]:
-        schema = questions[id].apply(schema, questions[id].choices[0], "Ada")
+    asked = {question.id: question for question in questions(schema, frame, UNEVEN)}
+    for id in [id for id in asked if not id.startswith("change")]:
+        schema = asked[id].apply(schema, asked[id].choices[0], "Ada")
     assert (schema["code"].kind, schema["code"].levels) == ("categorical", (0, 1, 2, 3))
     shares = " with {}, ".join(f"{100 * UNEVEN[code == CODE].mean():.0f} %" for code in range(4)).format(0, 1, 2)
-    assert questions["code: code"].evidence.startswith(f"The outcome is 1 for {shares} with 3: ")
+    assert asked["code: code"].evidence.startswith(f"The outcome is 1 for {shares} with 3: ")
     assert schema["insulin"].special == {0: "not known"}
     assert (schema["late"].kind, schema["late"].special, schema["late"].bounds) == (
         "count",
@@ -231,7 +231,7 @@ def test_choices_set_what_they_say() -> None:
     assert schema["limit"].step == 10_000
     # lengths of time say what may happen; all others only what there is
     assert schema.unreviewed == ("code", "insulin", "late", "job", "limit")
-    open_ids = {question.id for question in schema.questions(frame, UNEVEN)}
+    open_ids = {question.id for question in questions(schema, frame, UNEVEN)}
     assert open_ids == {f"change: {name}" for name in schema.unreviewed}
 
 
@@ -292,15 +292,15 @@ def test_a_family_is_asked_about_its_codes_once_if_they_are_the_same() -> None:
 
 def test_german_credit_needs_no_questions() -> None:
     german = load_german()
-    assert german.schema.questions(german.X, german.y) == ()
+    assert questions(german.schema, german.X, german.y) == ()
 
 
 def test_what_does_not_fit_the_frame_is_refused() -> None:
     frame = pd.DataFrame({"x": COUNTS})
     with pytest.raises(DataError, match="lacks columns that the schema has: 'x'"):
-        Schema.infer(frame).questions(frame.rename(columns={"x": "z"}))
+        questions(Schema.infer(frame), frame.rename(columns={"x": "z"}))
     with pytest.raises(DataError, match="y has 3 labels, but the frame has 1000 rows"):
-        Schema.infer(frame).questions(frame, [0, 1, 0])
+        questions(Schema.infer(frame), frame, [0, 1, 0])
 
 
 def test_fitting_warns_of_a_column_that_seems_to_be_the_outcome() -> None:
@@ -314,7 +314,7 @@ def test_fitting_warns_of_a_column_that_seems_to_be_the_outcome() -> None:
 def test_age_of_few_values_passes_with_time_too() -> None:
     frame = pd.DataFrame({"age": np.tile([15, 16, 17, 18], 50), "grade": np.tile(["low", "high"], 100)})
     schema = Schema.infer(frame, kinds={"age": "ordinal"})
-    age, grade = (one for one in schema.questions(frame) if one.topic == "change")
+    age, grade = (one for one in questions(schema, frame) if one.topic == "change")
     assert age.choices[0].key == "y"
     clock = age.apply(schema, age["y"], "Ada")["age"].clock
     assert clock == 1 / 12

@@ -24,9 +24,10 @@ from attain.core.errors import AttainError, DataError, SchemaError
 from attain.core.frames import Frame, open_frame
 from attain.methods.base import Explainer
 from attain.results.counterfactuals import Counterfactuals
+from attain.review.asking import questions
+from attain.review.question import Choice, Question, family, time_question
 from attain.schema import Schema
-from attain.schema.evidence import conversion
-from attain.schema.questions import Choice, Question, family, time_question
+from attain.schema.contents import conversion
 from attain.tables import unchanged
 
 _MOST_ROWS: Final = 20_000
@@ -223,10 +224,10 @@ class Review:
 
     def _remember(self, schema: Schema) -> None:
         """Takes a schema, with the answers and the questions that follow from it."""
-        result, questions = self._answers(schema), schema.questions(self._train, self._labels)
+        result, asked = self._answers(schema), questions(schema, self._train, self._labels)
         self.schema, self.result = schema, result
-        self._parts = [part for question in questions for part in question.parts or (question,)]
-        self._families = [[part.id for part in question.parts or (question,)] for question in questions]
+        self._parts = [part for question in asked for part in question.parts or (question,)]
+        self._families = [[part.id for part in question.parts or (question,)] for question in asked]
 
     def _open(self) -> Iterator[Question]:
         """The questions not yet decided. What may happen to a column is left out while it is open what it holds."""

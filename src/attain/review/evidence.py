@@ -1,4 +1,4 @@
-"""What cells, levels and names say about what a column is: the evidence behind `attain.schema.questions`.
+"""What cells, levels and names say about what a column is: the evidence behind the questions of a review.
 
 Of words only what is certain is read: names such as age and e-mail, and levels that are numbers, ordered words or
 lengths of time. Nothing here is applied by itself.
@@ -8,74 +8,38 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import pandas as pd
 
+from attain.schema.contents import COINCIDENCES, SEVERAL, labelled
 from attain.schema.feature import Feature, Level
 
 _FEWEST: Final = 30
 """The number of rows from which values that all differ say something."""
-_COINCIDENCES: Final = 10
-"""So many equal pairs would be expected among random numbers of the same spread, where an identifier has none."""
 _CODES: Final = tuple(float(f"{first}{digit}") for first in ("", "9", "99", "999", "9999") for digit in range(96, 100))
 _REPEATED: Final = tuple(float(digit * length) for length in range(2, 7) for digit in "78")
 _BELOW: Final = (-1.0, *(-float(str(digit) * length) for length in range(1, 6) for digit in (7, 8, 9)))
 _PILE: Final = 5
-"""So many rows must have a code."""
+"""The fewest rows that have a code."""
 _NEAREST: Final = 5
-"""The spacing beside a pile is that of so many values."""
+"""The number of values next to a pile that give the usual spacing."""
 _APART, _FAR = 3.0, 0.1
-"""The gap between a pile at 0 and the next value, in spacings of the values beside it, and in their median."""
+"""The least gap between a pile at 0 and the next value, in usual spacings, and in medians of the values."""
 _FEW: Final = 12
-"""Integers with at most so many values may be codes."""
+"""Integers with at most this many values may be codes."""
 _OFTEN: Final = 0.005
-"""The share of rows that the values beside a gap must have."""
+"""The least share of rows that each value next to a gap has."""
 _SMALL: Final = 20
-"""Only integers up to this may be codes because of the gaps between them."""
+"""The largest integer that gaps can show to be a code."""
 _CERTAIN: Final = 0.001
-"""The probability with which an effect that goes up and down is chance."""
+"""The probability at which an effect that goes up and down counts as certain."""
 _UNEVEN: Final = 0.25
 """The least share of an effect that goes against its direction."""
-_TOLD: Final = 0.1
-"""A column tells the outcome if it leaves at most that share of the errors of a guess that ignores it."""
-_BINS: Final = 64
 _MANY_VALUES: Final = 50
 """A column of more values is the copy of another only if both put the rows into the same order."""
-_ODD: Final = 0.005
-"""The share of cells that a step may ignore."""
-_SEVERAL: Final = 20
-"""A step other than 1 rests on that many different values."""
-_UNITS: Final = tuple(float(f"{unit}e{power}") for power in range(9, -1, -1) for unit in (5, 2.5, 2, 1))
-"""Steps that people round to, the largest first."""
-
-
-def step_of(values: np.ndarray) -> float | None:
-    """The step of all but a few odd values: 10,000, 5, 0.01; None for numbers with more than three decimals.
-
-    Zeros are a multiple of everything, so they say nothing.
-    """
-    said = values[values != 0]
-    several = len(np.unique(said)) >= _SEVERAL
-    if not len(said) or _share(said == np.floor(said)) >= 1 - _ODD * several:
-        whole = said[said == np.floor(said)]
-        if not several or np.abs(whole).max() >= 2**53:
-            return 1.0
-        exact = float(np.gcd.reduce(np.unique(whole).astype(np.int64)))
-        fits = (unit for unit in _UNITS if unit >= 5 and _share(np.fmod(said, unit) == 0) >= 1 - _ODD)
-        rounded = next((unit for unit in fits if len(np.unique(said[np.fmod(said, unit) == 0])) >= _SEVERAL), 1.0)
-        return max(exact if exact >= 5 else 1.0, rounded)
-    for decimals in (1, 2, 3) if several else ():
-        if _share(np.round(said, decimals) == said) >= 1 - _ODD:
-            return float(f"1e-{decimals}")
-    return None
-
-
-def _share(mask: np.ndarray) -> float:
-    return float(mask.mean())
 
 
 def all_differ(values: np.ndarray) -> bool:
@@ -86,7 +50,7 @@ def all_differ(values: np.ndarray) -> bool:
     n = len(values)
     if n <= _FEWEST or (values != np.floor(values)).any() or len(np.unique(values)) < n:
         return False
-    return bool(n * n / 2 >= _COINCIDENCES * (np.ptp(values) + 1))
+    return bool(n * n / 2 >= COINCIDENCES * (np.ptp(values) + 1))
 
 
 def piles(values: np.ndarray) -> list[float]:
@@ -104,7 +68,7 @@ def piles(values: np.ndarray) -> list[float]:
         if gap >= np.ptp(others) or (inward > 0 and others[0] >= 0):
             found += distinct[ends].tolist()
     positive = distinct[distinct > 0]
-    if distinct[0] == 0 and counts[0] >= _PILE and len(positive) >= _SEVERAL:
+    if distinct[0] == 0 and counts[0] >= _PILE and len(positive) >= SEVERAL:
         spacing = (positive[_NEAREST - 1] - positive[0]) / (_NEAREST - 1)
         if positive[0] >= max(_APART * spacing, _FAR * np.median(values[values > 0])):
             found.append(0.0)
@@ -114,18 +78,18 @@ def piles(values: np.ndarray) -> list[float]:
 def uneven_shares(values: np.ndarray, labels: np.ndarray) -> tuple[Any, dict[float, float]] | None:
     """A label and its share at each of few integers, if that goes up and down with them; None otherwise.
 
-    What is left of the effect beside the best one that only rises or falls must be certain, and a good part of it.
+    The best effect that only rises or falls must leave a certain remainder, and a good part of the whole.
     """
     from scipy.stats import chi2
     from sklearn.isotonic import isotonic_regression
 
-    values, labels = _labelled(values, labels)
+    values, labels = labelled(values, labels)
     distinct, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     if not 3 <= len(distinct) <= _FEW:
         return None
     for label in np.unique(labels)[1:]:
-        told = labels == label
-        shares, mean = np.bincount(places, told) / counts, told.mean()
+        has_label = labels == label
+        shares, mean = np.bincount(places, has_label) / counts, has_label.mean()
         fits = (isotonic_regression(shares, sample_weight=counts, increasing=up) for up in (True, False))
         left = min(float((counts * (shares - fit) ** 2).sum()) for fit in fits)
         effect = float((counts * (shares - mean) ** 2).sum())
@@ -133,11 +97,6 @@ def uneven_shares(values: np.ndarray, labels: np.ndarray) -> tuple[Any, dict[flo
         if certain and left >= _UNEVEN * effect:
             return label, dict(zip(distinct.tolist(), shares.tolist(), strict=True))
     return None
-
-
-def _labelled(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    known = ~pd.isna(labels)
-    return values[known], labels[known]
 
 
 def has_gaps(values: np.ndarray) -> bool:
@@ -152,35 +111,8 @@ def has_gaps(values: np.ndarray) -> bool:
     return bool(((steps > steps.min()) & often[1:] & often[:-1]).any())
 
 
-def tells(cells: np.ndarray, labels: np.ndarray) -> float | None:
-    """The share of rows whose label a column tells by itself, if that is nearly all; None otherwise.
-
-    The label of most rows with nearly the same cell is learned from every other row, and tested on the rest.
-    """
-    distinct = np.unique(cells)
-    if len(distinct) > 2 * _BINS:
-        distinct = np.unique(np.quantile(cells[~np.isnan(cells)], np.linspace(0, 1, _BINS + 1)))
-    bins = np.searchsorted(distinct, cells, side="right")
-    codes, classes = pd.factorize(labels, use_na_sentinel=False)
-    table = np.zeros((len(distinct) + 2, len(classes)))
-    np.add.at(table, (bins[::2], codes[::2]), 1.0)
-    missed = int((table.argmax(axis=1)[bins[1::2]] != codes[1::2]).sum())
-    usual = int((table.sum(axis=0).argmax() != codes[1::2]).sum())
-    if usual < _COINCIDENCES or missed > _TOLD * usual:
-        return None
-    return 1.0 - missed / len(codes[1::2])
-
-
-def outcomes(features: Sequence[Feature], values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """The columns of a matrix (n, d) that tell the labels, and nobody has decided on; with the share of rows told."""
-    values, labels = _labelled(values, labels)
-    undecided = [(f, cells) for f, cells in zip(features, values.T, strict=True) if f.searched and not f.is_reviewed]
-    told = ((feature.name, tells(cells, labels)) for feature, cells in undecided)
-    return {name: share for name, share in told if share is not None}
-
-
 def copies(features: Sequence[Feature], values: np.ndarray) -> dict[str, str]:
-    """The columns of a matrix (n, d) that say the same as an earlier one in every row, each with the earlier one."""
+    """The columns of a matrix (n, d) that are copies of an earlier one, each with the earlier one."""
     first: dict[bytes, str] = {}
     found: dict[str, str] = {}
     for feature, cells in zip(features, values.T, strict=True):
@@ -197,13 +129,13 @@ def copies(features: Sequence[Feature], values: np.ndarray) -> dict[str, str]:
 
 
 def never_exceeds(cells: np.ndarray, age: np.ndarray) -> bool:
-    """Whether a number is never larger than a person's age and rises with it, which would not be so by chance."""
+    """Whether a number is never larger than a person's age and rises with it, more than by chance."""
     known = ~(np.isnan(cells) | np.isnan(age))
     cells, age = cells[known], age[known]
     if len(cells) < _FEWEST or np.ptp(cells) == 0:
         return False
     by_chance = np.searchsorted(np.sort(age), cells).sum() / len(cells)
-    return bool((cells > age).sum() <= 0.01 * by_chance and by_chance >= _COINCIDENCES and _rank(cells, age) > 0)
+    return bool((cells > age).sum() <= 0.01 * by_chance and by_chance >= COINCIDENCES and _rank(cells, age) > 0)
 
 
 def _rank(x: np.ndarray, y: np.ndarray) -> float:
@@ -239,10 +171,6 @@ _IDENTIFIER: Final = re.compile(
     r"\b(ids?|uuid|guid|ssn|iban|(first |last |full |sur)?names?|surname|vorname|nachname|e mail|email|mail|phone"
     r"|telephone|telefon|mobile|post ?codes?|zip|zip ?codes?|plz|postleitzahl|\w*nummer)\b"
 )
-_UNKNOWN: Final = re.compile(
-    r"(|\?+|-+|\.+|n[/.]?a\.?|nan|null|unk|missing|k\.?\s?a\.?|unknown|not (known|available|stated|given)|undisclosed"
-    r"|unbekannt|keine angabe)"
-)
 _SCALES: Final = (
     ("none", "very low", "low", "medium|mid|middle|moderate|average|normal", "high", "very high"),
     ("very bad|very poor", "bad|poor", "fair|average", "good", "very good", "premium|excellent", "ideal"),
@@ -258,7 +186,7 @@ _SCALES: Final = (
     ("nie", "selten", "manchmal", "oft|häufig", "immer"),
     ("erste", "zweite", "dritte", "vierte", "fünfte"),
 )
-"""Words in their order; those between bars stand for the same."""
+"""Words in their order; those between bars are synonyms."""
 _RANKS: Final = tuple(
     {word: rank for rank, words in enumerate(scale) for word in words.split("|")} for scale in _SCALES
 )
@@ -271,12 +199,6 @@ _RANGE: Final = re.compile(
 )
 _MONTHS: Final = {"d": 12 / 365, "w": 12 / 52, "m": 1.0, "y": 12.0, "t": 12 / 365, "j": 12.0}
 _TIME: Final = re.compile(r"(days?|weeks?|months?|years?|yrs?|tage?n?|wochen?|monate?n?|jahre?n?)")
-_FRONT, _BEHIND = r"(?:[^\w.,+<>≤≥-]*|(?:eur|usd|gbp|chf) )[+-]?", r"\s?[^\w\s.,+-]*(?: [^\W\d_]+)?"
-_ENGLISH: Final = re.compile(rf"{_FRONT}(\d{{1,3}}(,\d{{3}})+(\.\d+)?|\d*\.?\d+\.?){_BEHIND}")
-_GERMAN: Final = re.compile(rf"{_FRONT}(\d{{1,3}}(\.\d{{3}})+|\d+),\d+{_BEHIND}")
-_AMOUNT: Final = re.compile(r"[\s\d.,+-]+")
-_MOSTLY: Final = 0.9
-"""The share of levels that must be numbers for a column of texts to hold numbers."""
 
 Span: TypeAlias = tuple[float, float, bool]
 """The lower and the upper end of a range, infinite where it is open, and whether it is of months."""
@@ -299,27 +221,8 @@ def is_inborn(name: str) -> bool:
 
 
 def identifies(name: str) -> bool:
-    """Whether a column says who or where people are, by its name: ids, names, e-mail, phone, postcode."""
+    """Whether a column identifies people, by its name: ids, names, e-mail, phone, postcode."""
     return bool(_IDENTIFIER.search(words_of(name)))
-
-
-def unknown_levels(levels: Iterable[Level]) -> tuple[str, ...]:
-    """The levels that say that nothing is known: `?`, `n/a`, `unknown`."""
-    return tuple(level for level in levels if isinstance(level, str) and _UNKNOWN.fullmatch(level.strip().lower()))
-
-
-def conversion(name: str, levels: Iterable[Level]) -> str:
-    """The line of pandas that makes numbers of a column of texts such as `1,021.00 €`; empty if it holds others."""
-    texts = [level.strip().lower() for level in levels if isinstance(level, str)]
-    texts = [text for text in texts if not _UNKNOWN.fullmatch(text)]
-    column = f"frame[{name!r}]"
-    if len({unit[0] for text in texts if (unit := _AMOUNT.sub("", text))}) > 1:
-        return ""  # days and months, or two currencies
-    for form, kept, comma in ((_ENGLISH, r"[^\d.+-]", ""), (_GERMAN, r"[^\d,+-]", '.str.replace(",", ".")')):
-        if len(texts) > 1 and sum(form.fullmatch(text) is not None for text in texts) >= _MOSTLY * len(texts):
-            plain = f'{column}.str.replace(r"{kept}", "", regex=True){comma}'
-            return f'{column} = pandas.to_numeric({plain}, errors="coerce")'
-    return ""
 
 
 def in_order(levels: Sequence[Level]) -> tuple[Level, ...]:
