@@ -28,7 +28,7 @@ from attain import CCHVAE, Guarded
 from attain import methods as explainers
 from attain.core.errors import AttainError
 from attain.core.intervals import mean_interval, share_interval
-from attain.metrics import AnswerMatrix, Background, Evaluation, Measure
+from attain.metrics import AnswerMatrix, Evaluation, Measure, RealPeople
 from attain.metrics.comparison import REAL
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier, inlier
@@ -84,13 +84,13 @@ def methods(part: Split) -> dict[str, Any]:
     return named | {name: getattr(explainers, name)(schema, figures=False, **further.get(name, {})) for name in OTHERS}
 
 
-def evaluated(background: Background, rows: pd.DataFrame, answers: np.ndarray, found: np.ndarray) -> Evaluation:
+def evaluated(against: RealPeople, rows: pd.DataFrame, answers: np.ndarray, found: np.ndarray) -> Evaluation:
     """The measures of the type-valid answers; others count as none."""
-    table = Table.read(rows, background.reference.schema)
-    given = AnswerMatrix(table, answers, found, background.goal.target)
-    valid = background.evaluate(given, measures=["type_valid"], resamples=1).frame["type_valid"].to_numpy() == 1
-    kept = AnswerMatrix(table, np.where(valid[:, None], answers, np.nan), valid, background.goal.target)
-    return background.evaluate(kept, measures=MEASURES, resamples=1)
+    table = Table.read(rows, against.reference.schema)
+    given = AnswerMatrix(table, answers, found, against.train.goal.target)
+    valid = against.evaluate(given, measures=["type_valid"], resamples=1).frame["type_valid"].to_numpy() == 1
+    kept = AnswerMatrix(table, np.where(valid[:, None], answers, np.nan), valid, against.train.goal.target)
+    return against.evaluate(kept, measures=MEASURES, resamples=1)
 
 
 def measured(cell: str) -> dict[str, np.ndarray]:
@@ -100,7 +100,7 @@ def measured(cell: str) -> dict[str, np.ndarray]:
     part = list(parts(name))[int(place)]
     desired = part.data.desired
     model = CLASSIFIERS[classifier](part.data.schema, 0).fit(part.train, part.y_train)
-    background = Background(
+    against = RealPeople(
         part.data.schema, model, part.train, part.y_train, target=desired, X_test=part.test, y_test=part.y_test
     )
     refused = part.test[model.predict(part.test) != desired]
@@ -116,7 +116,7 @@ def measured(cell: str) -> dict[str, np.ndarray]:
             seconds = time.process_time() - started
         except AttainError:
             continue
-        evaluation = evaluated(background, people, answered.answers, answered.found)
+        evaluation = evaluated(against, people, answered.answers, answered.found)
         for measure, values in evaluation.frame.items():
             result[f"{method}/{measure}"] = values.to_numpy(dtype=np.float64)
         result |= {f"{REAL}/{measure}": np.array([mean]) for measure, mean in evaluation.summary["real"].items()}

@@ -59,7 +59,7 @@ from scipy.stats import binomtest
 from sklearn.model_selection import train_test_split
 
 from attain.core.errors import MissingExtraError
-from attain.metrics import AnswerMatrix, Background
+from attain.metrics import AnswerMatrix, RealPeople
 from attain.metrics.comparison import REAL
 from attain.metrics.laws import Relations
 from attain.metrics.measures import MEASURES as CATALOGUE
@@ -114,7 +114,7 @@ class Judge:
     part: Split
     model: Any
     people: pd.DataFrame
-    background: Background
+    real_people: RealPeople
     relations: Relations
 
     @classmethod
@@ -122,8 +122,8 @@ class Judge:
         desired = part.data.desired
         held_out = Table.read(part.test, part.data.schema).values
         laws, relations = find_laws(part.data.schema.features, held_out), Relations.learn(part.data.schema, held_out)
-        background = Background(part.data.schema, model, part.train, part.y_train, target=desired, laws=laws)
-        return cls(part, model, part.test[model.predict(part.test) != desired].iloc[:PEOPLE], background, relations)
+        against = RealPeople(part.data.schema, model, part.train, part.y_train, target=desired, laws=laws)
+        return cls(part, model, part.test[model.predict(part.test) != desired].iloc[:PEOPLE], against, relations)
 
     def real(self) -> dict[str, np.ndarray]:
         """The faithfulness of real rows that no method has seen; of training rows what they break."""
@@ -131,7 +131,7 @@ class Judge:
         fine = (self.model.predict(self.part.test) == desired) & (self.part.y_test == desired).to_numpy()
         table = Table.read(self.part.test[fine].iloc[:PEOPLE], self.part.data.schema)
         figures, real = self._measured(table, table.values, np.ones(len(table), dtype=np.bool_), FAITHFULNESS)
-        people = self.background.train.values
+        people = self.real_people.train.population.values
         broken = self._broken(people, people)
         return figures | {"possible": real.reindex(["possible"]).to_numpy(), "relations_broken": broken}
 
@@ -145,7 +145,7 @@ class Judge:
             usable &= (rows[:, j] % 1 == 0) | (feature.step != 1)
         kept = np.flatnonzero(usable)
         if kept.size:
-            decided = self.model.predict(self.background.train.layout.frame(rows[kept]))
+            decided = self.model.predict(self.real_people.train.population.table.layout.frame(rows[kept]))
             usable[kept] = decided == self.part.data.desired
         kept, rows = np.flatnonzero(usable), np.where(usable[:, None], rows, np.nan)
         rules, broken = np.full((2, len(rows)), np.nan)
@@ -165,7 +165,7 @@ class Judge:
     ) -> tuple[dict[str, np.ndarray], pd.Series]:
         """One number for each row and measure, and real people's mean of each measure."""
         given = AnswerMatrix(table, rows, found, self.part.data.desired)
-        evaluation = self.background.evaluate(given, measures=measures, resamples=1)
+        evaluation = self.real_people.evaluate(given, measures=measures, resamples=1)
         columns = {str(name): column.to_numpy() for name, column in evaluation.frame.drop(columns="found").items()}
         return columns, evaluation.summary["real"]
 
@@ -201,7 +201,7 @@ def measure(kept: Kept, chosen: set[str]) -> None:
         }
         for model, judge in judges.items():
             real = {f"{REAL}/{key}": values for key, values in judge.real().items()}
-            kept.put(f"{name}/{model}", {**real, f"{REAL}/rows": np.array([len(judge.background.reference)])})
+            kept.put(f"{name}/{model}", {**real, f"{REAL}/rows": np.array([len(judge.real_people.reference)])})
         missing = {
             method: [model for model in models_of(method) if f"{name}/{model}/{method}" not in kept]
             for method in (*OWN, *PACKAGES)

@@ -50,7 +50,7 @@ from attain.core.errors import MissingExtraError
 from attain.datasets import Dataset, load_german
 from attain.density import CHVAE
 from attain.methods.guarded.search import ShiftCosts
-from attain.metrics import AnswerMatrix, Background, EvaluationContext
+from attain.metrics import AnswerMatrix, EvaluationContext, RealPeople
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier
 from attain.population.percentiles import total_shift
@@ -214,22 +214,22 @@ def measured(key: str, people: int = PEOPLE) -> Arrays:
     cell = Cell.of(key)
     part = Part.of(cell)
     model = part.classifier(cell.model)
-    background = Background(
+    against = RealPeople(
         part.schema, model, part.train, part.y_train,
         target=part.desired, X_test=part.held_out, y_test=part.y_held_out,
     )  # fmt: skip
     refused = part.asked[model.predict(part.asked) != part.desired]
     refused = refused.iloc[: min(people, FEW) if cell.group == PACKAGES else people]
     own, real = (Table.read(frame, part.schema) for frame in (refused, part.asked.iloc[:MOST_REAL]))
-    result = {"real/factuals": own.values, "real/laws": np.array([len(background.laws or ())])}
-    result |= _evaluated(background, real, real.values, "real", (POSSIBLE,))
+    result = {"real/factuals": own.values, "real/laws": np.array([len(against.laws or ())])}
+    result |= _evaluated(against, real, real.values, "real", (POSSIBLE,))
     for name, explainer in methods(part, cell.group):
         started = time.perf_counter()
         rows, figures = (_package_answers if cell.group == PACKAGES else _answers)(explainer, part, model, refused)
         print(f"{key}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
-        usable = _usable(rows, own, model, background.train.layout, part.desired)
+        usable = _usable(rows, own, model, against.train.population.table.layout, part.desired)
         result |= {f"{name}/{key}": values for key, values in {**figures, "answers": usable}.items()}
-        result |= _evaluated(background, own, usable, name)
+        result |= _evaluated(against, own, usable, name)
     return result
 
 
@@ -284,11 +284,11 @@ def _usable(rows: np.ndarray, own: Table, model: Any, layout: Any, desired: Any)
     return np.where(usable[:, None], rows, np.nan)
 
 
-def _evaluated(background: Background, table: Table, rows: np.ndarray, name: str, measures: Any = MEASURES) -> Arrays:
+def _evaluated(against: RealPeople, table: Table, rows: np.ndarray, name: str, measures: Any = MEASURES) -> Arrays:
     """By `NAME/MEASURE`, one number per row; NaN without an answer."""
     found = unchanged(table.values, rows).all(axis=1) | ~np.isnan(rows).all(axis=1)
-    given = AnswerMatrix(table, rows, found, background.goal.target)
-    evaluation = background.evaluate(given, measures=measures, resamples=1)
+    given = AnswerMatrix(table, rows, found, against.train.goal.target)
+    evaluation = against.evaluate(given, measures=measures, resamples=1)
     return {f"{name}/{measure}": column.to_numpy(np.float64) for measure, column in evaluation.frame.items()}
 
 

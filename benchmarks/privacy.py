@@ -30,7 +30,7 @@ from attain import Schema
 from attain import methods as explainers
 from attain.datasets import Dataset, load_german
 from attain.density import CHVAE
-from attain.metrics import AnswerMatrix, Background
+from attain.metrics import AnswerMatrix, RealPeople
 from attain.metrics.measures import held_out_inlier, inlier
 from attain.population.space import Neighbours
 from attain.tables import Table, desired_labels
@@ -50,7 +50,7 @@ class Task(Split):
 
     model: Any
     refused: pd.DataFrame
-    background: Background
+    real_people: RealPeople
     members: np.ndarray
     others: np.ndarray
 
@@ -60,7 +60,7 @@ class Task(Split):
         X, y = data.X.iloc[rows], data.y.iloc[rows]
         train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
         model = CLASSIFIERS["logistic regression"](data.schema, 0).fit(train, y_train)
-        background = Background(
+        against = RealPeople(
             data.schema, model, train, y_train, target=data.desired, X_test=test, y_test=y_test
         )  # fmt: skip
         refused = test[model.predict(test) != data.desired].iloc[:PEOPLE]
@@ -70,7 +70,7 @@ class Task(Split):
             return np.asarray(Table.read(part[kept], data.schema).values)
 
         known = desired(train, y_train), desired(test, y_test)
-        return cls(data, train, test, y_train, y_test, model, refused, background, *known)
+        return cls(data, train, test, y_train, y_test, model, refused, against, *known)
 
 
 def explainer(task: Task, name: str) -> Any:
@@ -95,7 +95,7 @@ def auc(members: np.ndarray, others: np.ndarray) -> tuple[float, float]:
 
 def attacked(task: Task, answers: np.ndarray, members: np.ndarray | None = None) -> tuple[float, float]:
     """The AUC of the more revealing attack on answers, on all members or some, and its standard error."""
-    space, free = task.background.reference.space, task.data.schema.free_columns
+    space, free = task.real_people.reference.space, task.data.schema.free_columns
     index = Neighbours(space.points(answers), len(space.stated))
     told_apart = (task.members if members is None else members, task.others)
     near = [-index.query(space.points(rows), 1)[0][:, 0] for rows in told_apart]
@@ -143,7 +143,7 @@ def rows_of(name: str) -> Iterator[tuple[list[str], list[str] | None]]:
         made = explainer(task, method)
         result = made.explain(task.model, task.refused, target=task.data.desired)
         given = AnswerMatrix(table_of_refused, result.answers, result.found, task.data.desired)
-        measured = task.background.evaluate(given, measures=MEASURES, resamples=1).frame
+        measured = task.real_people.evaluate(given, measures=MEASURES, resamples=1).frame
         means = {column: measured[column].mean() for column in measured}
         risk = attacked(task, result.answers[result.found])
         shares = (means[column] for column in ("held_out_inlier_20", "inlier_20", "connected_90", "copied_free"))

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from attain.metrics import AnswerMatrix, Background
+from attain.metrics import AnswerMatrix, RealPeople
 from attain.metrics.measures import connected, held_out_inlier
 from attain.population.percentiles import total_shift
 from attain.population.relations import RATE, Relations
@@ -78,7 +78,7 @@ def measured(cell: str, people: int, versions: Sequence[Version]) -> dict[str, n
     refused = split.test[model.predict(split.test) != 1]
     refused = refused.sample(min(people, len(refused)), random_state=int(seed))
     given = Table.read(refused, data.schema)
-    against = Background(data.schema, model, split.train, labels, target=1, X_test=split.test, y_test=held, laws=())
+    against = RealPeople(data.schema, model, split.train, labels, target=1, X_test=split.test, y_test=held, laws=())
     result: dict[str, np.ndarray] = {}
     told = len(against.relations.columns) if against.relations is not None else 0
     known = Relations.fit(data.schema, Table.read(split.train, data.schema).values)
@@ -96,7 +96,7 @@ def measured(cell: str, people: int, versions: Sequence[Version]) -> dict[str, n
             figures |= {"typical": np.where(found, level == 0, np.nan), "told": np.array([float(told)])}
             if told:
                 figures |= {f"real_{name}": evaluation.summary.loc[[name], "real"].to_numpy(float) for name in BROKEN}
-            shifts = against.percentiles.shift(given.values[found], rows[found])
+            shifts = against.train.population.percentiles.shift(given.values[found], rows[found])
             shifts[known.follows(rows[found], given.values[found], RATE)] = 0.0
             figures["must"] = np.full(len(found), np.nan)
             figures["must"][found] = total_shift(shifts, data.schema.free_columns)

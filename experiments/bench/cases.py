@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from attain.datasets import Dataset, load_german
-from attain.metrics import AnswerMatrix, Background, Measure, measures
+from attain.metrics import AnswerMatrix, Measure, RealPeople, measures
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.schema import Schema
 from attain.tables import Table
@@ -72,7 +72,7 @@ class Case:
     model: Any
     refused: pd.DataFrame
     accuracy: float
-    background: Background
+    real_people: RealPeople
 
     @classmethod
     def of(cls, split: Split, make: Callable[[Schema, int], Any], seed: int, number: int) -> Case:
@@ -80,7 +80,7 @@ class Case:
         data = split.data
         model = make(data.schema, seed).fit(split.train, split.y_train)
         decided = np.asarray(model.predict(split.test))
-        background = Background(
+        against = RealPeople(
             data.schema,
             model,
             split.train,
@@ -93,11 +93,11 @@ class Case:
         if len(refused):
             # Measures one row, so that other processes get densities and clusters ready, without the neighbours.
             table = Table.read(refused.iloc[:1], data.schema)
-            background.evaluate(
+            against.evaluate(
                 AnswerMatrix(table, table.values, np.ones(1, bool), data.desired), measures=MEASURES.values()
             )
-            background.reference.neighbours.clear()
-        return cls(split, model, refused, float(np.mean(decided == split.y_test.to_numpy())), background)
+            against.reference.neighbours.clear()
+        return cls(split, model, refused, float(np.mean(decided == split.y_test.to_numpy())), against)
 
 
 def content(data: Dataset) -> str:

@@ -70,7 +70,7 @@ def measured(case: Case, fitted: Fitted) -> Artifact:
     table = Table.read(rows, case.split.data.schema)
     answers, verdicts, reasons = _judged(result, rows, table, case)
     found = np.array([verdict == FOUND for verdict in verdicts], dtype=np.bool_)
-    evaluation = case.background.evaluate(AnswerMatrix(table, answers, found, desired), measures=MEASURES.values())
+    evaluation = case.real_people.evaluate(AnswerMatrix(table, answers, found, desired), measures=MEASURES.values())
     spent = getattr(result, "person_figures", {}).get("rows_scored")
     arrays = {str(name): column.to_numpy(np.float64) for name, column in evaluation.frame.items() if name != "found"}
     arrays["rows_scored"] = np.full(len(rows), np.nan) if spent is None else np.asarray(spent, dtype=np.float64)

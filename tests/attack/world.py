@@ -151,11 +151,11 @@ def _folder(path: Path) -> Any:
 
 
 def _measured(folder: Any) -> None:
-    from attain.metrics import Background
+    from attain.metrics import RealPeople
 
     X, y, model = trained()
-    background = Background(people.schema(), model, X, y, target=people.DESIRED)
-    background.evaluate(folder.slices(people.DESIRED), measures=["found", "valid"])
+    against = RealPeople(people.schema(), model, X, y, target=people.DESIRED)
+    against.evaluate(folder.slices(people.DESIRED), measures=["found", "valid"])
 
 
 def _log(path: Path) -> Any:

@@ -102,9 +102,9 @@ def test_a_probability_asked_for_narrows_the_reference(case: Any) -> None:
 
 def test_misuse_is_told(case: Any) -> None:
     model, frame, labels, result = case
-    with pytest.raises(DataError, match=r"no label in y_train equals the target 'good'; it holds 0, 1"):
+    with pytest.raises(DataError, match=r"the target is 'good', but the labels are 0, 1"):
         evaluate(result, model, frame, np.arange(400) % 2)
-    with pytest.raises(DataError, match=r"y_train must hold one label for each of the 400 rows, got shape \(3,\)"):
+    with pytest.raises(DataError, match="y_train has 3 labels, but X_train has 400 rows"):
         evaluate(result, model, frame, labels[:3])
     with pytest.raises(AttainError, match="y_test is given without X_test"):
         evaluate(result, model, frame, labels, y_test=labels)

@@ -153,14 +153,14 @@ def test_the_page_of_measures_lists_every_one_with_its_charge() -> None:
 
 def test_what_costs_is_added_on_request(result: Any, model: Any, evaluation: Any) -> None:
     refits = metrics.retrained(lambda X, y, _: people.linear_model(X, pd.Series(y)), TRAIN, LABELS, number=3)
-    background = metrics.Background(
+    against = metrics.RealPeople(
         result.table.schema, model, TRAIN, LABELS, target=people.DESIRED, X_test=TEST, y_test=TEST_LABELS
     )
     extra = [
         measures.valid_after_retraining(refits),
         "valid_after_inexact_execution",
     ]
-    whole = background.evaluate(result, measures=[*DEFAULT, *extra])
+    whole = against.evaluate(result, measures=[*DEFAULT, *extra])
     pd.testing.assert_frame_equal(whole.frame[evaluation.frame.columns], evaluation.frame)
     pd.testing.assert_frame_equal(whole.summary.loc[evaluation.summary.index], evaluation.summary)
     found = result.found
@@ -183,18 +183,18 @@ def test_constraints_of_the_call_count_among_the_rules(result: Any, model: Any, 
 
 
 def test_one_background_serves_many_results_of_one_request(result: Any, model: Any, evaluation: Any) -> None:
-    background = metrics.Background(
+    against = metrics.RealPeople(
         result.table.schema, model, TRAIN, LABELS, target=people.DESIRED, X_test=TEST, y_test=TEST_LABELS
     )
-    for kept in (background, background, pickle.loads(pickle.dumps(background))):
+    for kept in (against, against, pickle.loads(pickle.dumps(against))):
         pd.testing.assert_frame_equal(kept.evaluate(result).frame, evaluation.frame)
     other = SimpleNamespace(**{name: getattr(result, name) for name in ("table", "answers", "found", "probability")})
     other.target = "no"
-    with pytest.raises(DataError, match="the result is for target 'no' with probability None, the background for"):
-        background.evaluate(other)
+    with pytest.raises(DataError, match="the result is for target 'no' with probability None, these people are"):
+        against.evaluate(other)
     changed = people.schema().change("income", step=1.0)
-    with pytest.raises(DataError, match="another schema than this background"):
-        metrics.Background(changed, model, TRAIN, LABELS, target=people.DESIRED).evaluate(result)
+    with pytest.raises(DataError, match="another schema than these people"):
+        metrics.RealPeople(changed, model, TRAIN, LABELS, target=people.DESIRED).evaluate(result)
 
 
 def test_own_measures_are_reported_charged_and_compared_like_others(result: Any, model: Any) -> None:

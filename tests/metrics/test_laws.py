@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from attain import metrics
 from attain.core.errors import AttainError, DataError, SchemaError
-from attain.metrics import AnswerMatrix, Background, measures
+from attain.metrics import AnswerMatrix, RealPeople, measures
 from attain.metrics.measures import Unavailable
 from attain.schema import Feature, Schema
 from attain.schema.laws import Law
@@ -65,8 +65,8 @@ class ByMerit:
         return MODEL.predict_proba(X[["merit"]].to_numpy())
 
 
-def background(**options: Any) -> Background:
-    return Background(SCHEMA, ByMerit(), TRAIN, LABELS, target="good", **options)
+def against(**options: Any) -> RealPeople:
+    return RealPeople(SCHEMA, ByMerit(), TRAIN, LABELS, target="good", **options)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_an_equation_holds_up_to_the_rounding_of_its_column() -> None:
 
 
 def test_the_share_is_charged_and_real_people_stand_beside_it(answers: AnswerMatrix) -> None:
-    evaluation = background(laws=[ORDER, ZERO]).evaluate(answers)
+    evaluation = against(laws=[ORDER, ZERO]).evaluate(answers)
     np.testing.assert_array_equal(evaluation.frame["possible"], [0, 0, 0, 0, 1, NAN])
     line = evaluation.summary.loc["possible"]
     assert line[["mean", "charged", "real"]].tolist() == pytest.approx([1 / 5, 1 / 6, 397 / 400])
@@ -130,7 +130,7 @@ def test_the_share_is_charged_and_real_people_stand_beside_it(answers: AnswerMat
 
 def test_broken_laws_are_counted_one_by_one(answers: AnswerMatrix) -> None:
     kept = "merit <= 1000"
-    broken = background(laws=[kept, ZERO, ORDER]).evaluate(answers, measures=["possible"]).broken_laws
+    broken = against(laws=[kept, ZERO, ORDER]).evaluate(answers, measures=["possible"]).broken_laws
     assert broken["law"].tolist() == [ORDER.text, ZERO]
     assert broken["sentence"].tolist() == [ORDER.sentence, ""]
     assert broken["answers"].tolist() == [3, 2]
@@ -138,21 +138,21 @@ def test_broken_laws_are_counted_one_by_one(answers: AnswerMatrix) -> None:
     assert broken["factuals"].tolist() == [1, 0]
     assert broken["real"].tolist() == [3, 0]
     assert broken["real_share"].tolist() == pytest.approx([3 / 400, 0])
-    assert background(laws=[kept]).evaluate(answers, measures=["possible"]).broken_laws.empty
+    assert against(laws=[kept]).evaluate(answers, measures=["possible"]).broken_laws.empty
 
 
 def test_without_laws_it_is_left_out_or_said(answers: AnswerMatrix) -> None:
-    for known, why in ((background(), "needs held-out data; pass X_test"), (background(laws=[]), "none were found")):
+    for known, why in ((against(), "needs held-out data; pass X_test"), (against(laws=[]), "none were found")):
         assert "possible" not in known.evaluate(answers).frame
         with pytest.raises(Unavailable, match=f"possible needs .*{why}|possible {why}"):
             known.evaluate(answers, measures=["possible"])
     with pytest.raises(Unavailable, match="broken_laws needs held-out data"):
-        _ = background().evaluate(answers).broken_laws
-    assert background(laws=[]).evaluate(answers).broken_laws.empty
+        _ = against().evaluate(answers).broken_laws
+    assert against(laws=[]).evaluate(answers).broken_laws.empty
 
 
 def test_laws_are_those_of_held_out_people(answers: AnswerMatrix) -> None:
-    known = background(X_test=TEST, y_test=TEST_LABELS)
+    known = against(X_test=TEST, y_test=TEST_LABELS)
     evaluation = known.evaluate(answers)
     assert known.laws == evaluation.context.laws
     assert ORDER in (known.laws or ())
@@ -170,31 +170,31 @@ def test_laws_are_looked_for_once_and_only_if_asked_for(answers: AnswerMatrix, m
         return (ORDER,)
 
     monkeypatch.setattr("attain.metrics.evaluation.find_laws", find)
-    known = background(X_test=TEST, y_test=TEST_LABELS)
+    known = against(X_test=TEST, y_test=TEST_LABELS)
     known.evaluate(answers, measures=["valid", "inlier"])
     assert not calls
     first = known.evaluate(answers)
     again = pickle.loads(pickle.dumps(known)).evaluate(answers)
     assert len(calls) == 1
     pd.testing.assert_frame_equal(first.summary, again.summary)
-    background(X_test=TEST, y_test=TEST_LABELS, laws=[ZERO]).evaluate(answers)
+    against(X_test=TEST, y_test=TEST_LABELS, laws=[ZERO]).evaluate(answers)
     assert len(calls) == 1
 
 
 def test_real_people_are_those_a_measure_does_not_rest_on(answers: AnswerMatrix) -> None:
-    known = background(X_test=TEST, y_test=TEST_LABELS, laws=[ORDER])
+    known = against(X_test=TEST, y_test=TEST_LABELS, laws=[ORDER])
     real = known.evaluate(answers).summary["real"]
     assert known.held_out is not None
     test = Table.read(TEST, SCHEMA).values[(ByMerit().predict(TEST) == "good") & (TEST_LABELS == "good")]
     reference, train = known.reference, known.reference.values
     assert real["inlier"] == pytest.approx(1 - metrics.outlier(test, reference).mean())
     assert real["connected_75"] == pytest.approx(np.mean(metrics.connected(test, reference, reference.epsilon[0.75])))
-    assert real["held_out_inlier"] == pytest.approx(1 - metrics.outlier(train, known.held_out).mean())
+    assert real["held_out_inlier"] == pytest.approx(1 - metrics.outlier(train, known.held_out.reference).mean())
     assert real[["found", "valid", "total_shift"]].isna().all()
 
 
 def test_an_own_measure_names_its_real_people_and_is_not_confused_with_another(answers: AnswerMatrix) -> None:
-    known = background(X_test=TEST, y_test=TEST_LABELS, laws=[])
+    known = against(X_test=TEST, y_test=TEST_LABELS, laws=[])
 
     def late(limit: float) -> metrics.Measure:
         return metrics.Measure("late", lambda c: c.answers[:, 0] > limit, share=True, real=lambda c: c.train.values)

@@ -24,8 +24,8 @@ REFERENCE = Reference.build(SCHEMA, TRAIN, met=np.ones(10, dtype=bool))
 
 def context(factuals: np.ndarray, reference: Reference = REFERENCE, target: str = "good") -> Any:
     """As much of a context as a comparison looks at."""
-    goal = SimpleNamespace(target=target, probability=None)
-    return SimpleNamespace(factuals=factuals, reference=reference, goal=goal, schema=SCHEMA)
+    goal, people = SimpleNamespace(target=target, probability=None), SimpleNamespace(reference=reference)
+    return SimpleNamespace(factuals=factuals, people=people, goal=goal, schema=SCHEMA)
 
 
 def evaluation(**columns: Any) -> Evaluation:

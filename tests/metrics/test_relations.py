@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from attain import AttainError, Schema, metrics
-from attain.metrics import AnswerMatrix, Background
+from attain.metrics import AnswerMatrix, RealPeople
 from attain.metrics.laws import Relations
 from attain.tables import Table
 from tests.population.test_relations import discs
@@ -55,7 +55,7 @@ def test_the_measure_stands_beside_real_people() -> None:
     given = Table.read(people, schema)
     answers = given.values.copy()
     answers[:, schema.names.index("radius")] = 2.0
-    against = Background(schema, model, X, X["radius"] < 5, target=True, X_test=new, y_test=new["radius"] < 5)
+    against = RealPeople(schema, model, X, X["radius"] < 5, target=True, X_test=new, y_test=new["radius"] < 5)
     measured = against.evaluate(AnswerMatrix(given, answers, np.ones(len(given), bool), True))
     row = measured.summary.loc["relations_broken"]
     assert row["mean"] > 0.7
@@ -70,7 +70,7 @@ def test_without_held_out_rows_or_relations_the_measure_is_left_out() -> None:
     given = Table.read(X.head(5), schema)
     found = AnswerMatrix(given, given.values, np.ones(5, bool), True)
     for test in (None, discs(300, seed=1)[["radius", "weight"]]):
-        against = Background(schema, model, X, None, target=True, X_test=test)
+        against = RealPeople(schema, model, X, None, target=True, X_test=test)
         assert "relations_broken" not in against.evaluate(found).summary.index
         with pytest.raises(AttainError, match=r"pass X_test|columns that others tell"):
             against.evaluate(found, measures=["relations_broken"])

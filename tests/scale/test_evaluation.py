@@ -26,7 +26,7 @@ def test_measures_are_those_of_the_whole_result(batch: ExplainBatch, others: Pat
     X, test = people.frame(150), people.frame(120, seed=3)
     y = people.labels(X)
     whole = batch.explain(people.frame(205, seed=7))
-    background = metrics.Background(
+    against = metrics.RealPeople(
         batch.explainer.population_.schema,
         batch.model,
         X,
@@ -35,11 +35,11 @@ def test_measures_are_those_of_the_whole_result(batch: ExplainBatch, others: Pat
         X_test=test,
         y_test=people.labels(test),
     )
-    expected = background.evaluate(whole)
+    expected = against.evaluate(whole)
     slices = AnswersFolder(str(folder), str(others / "people.parquet"), batch.explainer.population_.schema).slices(
         people.DESIRED
     )
-    found = background.evaluate(slices)
+    found = against.evaluate(slices)
     pd.testing.assert_frame_equal(found.frame.reset_index(drop=True), expected.frame.reset_index(drop=True))
     pd.testing.assert_frame_equal(found.summary, expected.summary)
     pd.testing.assert_frame_equal(found.broken_laws, expected.broken_laws)
@@ -48,11 +48,11 @@ def test_measures_are_those_of_the_whole_result(batch: ExplainBatch, others: Pat
 
 def test_without_any_slice_there_is_nothing_to_measure(batch: ExplainBatch) -> None:
     X = people.frame(150)
-    background = metrics.Background(
+    against = metrics.RealPeople(
         batch.explainer.population_.schema, batch.model, X, people.labels(X), target=people.DESIRED
     )
     with pytest.raises(AttainError, match="there is nothing to measure"):
-        background.evaluate([])
+        against.evaluate([])
 
 
 def test_the_command_reads_a_folder(

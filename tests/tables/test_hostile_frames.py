@@ -337,7 +337,7 @@ CASES: list[tuple[str, Action, tuple[str, ...] | None]] = [
     (
         "labels never the target",
         lambda: labels_never_the_target(),
-        ("the target is 'good'", "the labels of the training rows are 'no', 'yes'"),
+        ("the target is 'good'", "the labels are 'no', 'yes'"),
     ),
     ("labels of another library", lambda: fit(people(), pl.Series(["good", "bad"] * 3)), None),
     ("labels in a frame of one column", lambda: fit(people(), pd.DataFrame({"y": ["good", "bad"] * 3})), None),

@@ -28,5 +28,5 @@ def test_a_wrong_number_of_labels_is_refused() -> None:
 
 
 def test_a_target_nobody_has_is_refused() -> None:
-    with pytest.raises(DataError, match="the target is 'good', but the labels of the training rows are 0, 1"):
+    with pytest.raises(DataError, match="the target is 'good', but the labels are 0, 1"):
         desired_labels(read_labels([0, 1, 0], [0, 1, 2]), "good")

@@ -26,8 +26,8 @@ from attain.core.files import write_atomically
 from attain.core.text import plain
 from attain.metrics import (
     DEFAULT,
-    Background,
     Evaluation,
+    RealPeople,
     RecourseGap,
     compare_methods,
     paired_comparison,
@@ -64,19 +64,19 @@ def evaluate(given: Given) -> int:
     schema = _schema(given, whole)
     training, model = read_training(given, schema), read_model(given)
 
-    def background_of(answers: _Answers) -> Background:
+    def real_people_of(answers: _Answers) -> RealPeople:
         about = {"target": answers.target, "probability": answers.probability}
-        return Background(answers.schema, model, **training, **about)
+        return RealPeople(answers.schema, model, **training, **about)
 
     answers = _table(given, given.result, schema, model, training["X_train"]) if whole is None else _whole(whole)
-    background = background_of(answers)
-    evaluation = _evaluation(given, answers, background)
+    against = real_people_of(answers)
+    evaluation = _evaluation(given, answers, against)
     methods = {answers.method: evaluation}
     for path in given.against:
         other = _whole(read_whole(path)) if is_json(path) else _table(given, path, schema, model, training["X_train"])
         same = other[1:4] == answers[1:4]
         name = other.method if other.method not in methods else path if path not in methods else f"{path} again"
-        methods[name] = _evaluation(given, other, background if same else background_of(other))
+        methods[name] = _evaluation(given, other, against if same else real_people_of(other))
     comparison = paired_comparison(methods, random_state=given.seed) if given.against else None
     gap = None if given.groups is None else _gap(given, evaluation)
     content = _content(answers.method, evaluation, comparison, gap)
@@ -130,9 +130,9 @@ def _table(given: Given, path: str, schema: Schema, model: Model, train: pd.Data
     return _Answers(Path(path).stem, schema, target, given.probability, [answers])
 
 
-def _evaluation(given: Given, answers: _Answers, background: Background) -> Evaluation:
+def _evaluation(given: Given, answers: _Answers, against: RealPeople) -> Evaluation:
     people = list(answers.slices[0].table.labels) if isinstance(answers.slices, list) else []
-    return background.evaluate(
+    return against.evaluate(
         answers.slices,
         measures=[*DEFAULT, *(["valid_after_inexact_execution"] if given.inexact else [])],
         constraints=read_constraints(given.constraints, people),

@@ -82,7 +82,7 @@ def read_people(
 
 
 def read_training(given: Given, schema: Schema) -> dict[str, Any]:
-    """Training and held-out data, as arguments of `Background` and `compare_methods`."""
+    """Training and held-out data, as arguments of `RealPeople` and `compare_methods`."""
     train = read_people(given, given.train, schema, label=given.label, index=False)
     found = {"X_train": train.frame, "y_train": train.labels}
     if given.test is not None:

@@ -9,7 +9,7 @@ from attain.metrics import measures
 from attain.metrics.comparison import MethodComparison, compare_methods
 from attain.metrics.differences import RecourseGap, holm, paired_comparison, recourse_gap
 from attain.metrics.distances import copies, distance
-from attain.metrics.evaluation import Background, Evaluation, evaluate
+from attain.metrics.evaluation import Evaluation, RealPeople, evaluate
 from attain.metrics.laws import possible
 from attain.metrics.levers import levers
 from attain.metrics.measures import DEFAULT, AnswerMatrix, EvaluationContext, Measure, register
@@ -29,11 +29,11 @@ from attain.population.typical import local_outlier_factor, nearest_distance, ou
 __all__ = [
     "DEFAULT",
     "AnswerMatrix",
-    "Background",
     "Evaluation",
     "EvaluationContext",
     "Measure",
     "MethodComparison",
+    "RealPeople",
     "RecourseGap",
     "bands",
     "changed",

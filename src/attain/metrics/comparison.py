@@ -28,7 +28,7 @@ from attain.core.page import Block, Cell, Heading, Paragraph, Picture, TableBloc
 from attain.core.spreadsheets import csv_bytes
 from attain.core.text import table, wrapped
 from attain.metrics.differences import PAIRED, PAIRED_NOTE, paired_comparison, paired_rows
-from attain.metrics.evaluation import Background, Evaluation
+from attain.metrics.evaluation import Evaluation, RealPeople
 from attain.metrics.measures import MEASURES, AnswerMatrix
 from attain.schema import Constraints, Schema
 
@@ -211,7 +211,7 @@ def compare_methods(
         The seed of methods given by name, and of the intervals.
     """
     made, known = _made(methods, schema, X_train, random_state)
-    background = Background(
+    against = RealPeople(
         known, model, X_train, y_train, target=target, probability=probability, X_test=X_test, y_test=y_test
     )
     request = {"target": target, "probability": probability, "constraints": constraints}
@@ -226,7 +226,7 @@ def compare_methods(
             fitted = time.process_time()
             result = method.explain(model, X, **request)
             ended = time.process_time()
-            evaluation, broken = _evaluated(background, result, constraints, random_state)
+            evaluation, broken = _evaluated(against, result, constraints, random_state)
         except Exception as error:
             told = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
             lines.append(
@@ -260,18 +260,18 @@ def _made(
 
 
 def _evaluated(
-    background: Background, result: Any, constraints: Constraints | Mapping[str, Any] | None, seed: int
+    against: RealPeople, result: Any, constraints: Constraints | Mapping[str, Any] | None, seed: int
 ) -> tuple[Evaluation, int]:
     """The evaluation of the answers that are valid, and the number of those that break a rule."""
     answers = AnswerMatrix.of(result)
-    context = background.context(answers, constraints, seed)
+    context = against.context(answers, constraints, seed)
     valid = MEASURES["type_valid"].column(context) == 1
     broken = int((MEASURES["violations"].column(context) > 0).sum())
     answers = replace(
         answers, answers=np.where(valid[:, None], answers.answers, np.nan), found=valid, rows=None, owners=None
     )
     shown = [replace(measure, optional=True) for name, measure in MEASURES.items() if name in SHOWN]
-    return background.evaluate(answers, measures=shown, constraints=constraints, random_state=seed), broken
+    return against.evaluate(answers, measures=shown, constraints=constraints, random_state=seed), broken
 
 
 def _pairs(paired: pd.DataFrame) -> Iterator[Block]:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
-from attain.core.errors import AttainError, DataError, listed
+from attain.core.errors import AttainError, DataError
 from attain.core.intervals import CONFIDENCE, NOTHING, RESAMPLES, mean_intervals, share_interval
 from attain.core.text import table, wrapped
 from attain.metrics.laws import Relations, broken
@@ -27,7 +27,7 @@ from attain.metrics.measures import (
     as_measures,
 )
 from attain.metrics.validity import unmargined_goal
-from attain.population.percentiles import Percentiles
+from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import Reference
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law, find_laws
@@ -80,12 +80,7 @@ class Evaluation:
     @property
     def reference(self) -> Reference:
         """The real rows that faithfulness was measured against, with the ε grid."""
-        return self.context.reference
-
-    @property
-    def percentiles(self) -> Percentiles:
-        """The distribution functions that shifts were measured in."""
-        return self.context.percentiles
+        return self.context.people.reference
 
     @property
     def target(self) -> Any:
@@ -154,7 +149,7 @@ class Evaluation:
         if self.context.laws:
             counts = f"{len(self.context.laws)}, broken by answers: {len(self.broken_laws)}"
             parts.append(wrapped(f"Laws of held-out people: {counts}.", width))
-        elif self.context.held_out is not None:
+        elif self.context.people.held_out is not None:
             parts.append(wrapped("possible is not measured: no laws were found in the held-out people.", width))
         return "\n\n".join(parts)
 
@@ -162,8 +157,8 @@ class Evaluation:
         return self.text()
 
 
-class Background:
-    """A model, its training data and a request: what the answers of any number of methods are measured against.
+class RealPeople:
+    """Real people as a model decides about them: what the answers of any number of methods are measured against.
 
     Parameters
     ----------
@@ -181,6 +176,11 @@ class Background:
     laws
         What `possible` and `broken_laws` hold answers against: laws, or their texts. By default those found in
         `X_test`, people of every class.
+
+    Attributes
+    ----------
+    train, held_out
+        The training people, and the held-out ones in the same measuring space; None without `X_test`.
     """
 
     def __init__(
@@ -198,48 +198,46 @@ class Background:
     ) -> None:
         if X_test is None and y_test is not None:
             raise AttainError("y_test is given without X_test; pass both, or neither")
-        self.train = Table.read(X_train, schema, "X_train")
-        self._asked = (model, target, probability)
-        self.goal = unmargined_goal(model, self.train, target, probability)
-        self.percentiles = Percentiles.fit(schema, self.train.values)
-        self.met, labels = self._desired("y_train", self.train, y_train)
-        self.reference = Reference.build(schema, self.train.values, desired_labels=labels, met=self.met)
-        self.real = self.train.values[self.met if labels is None else self.met & labels]
-        self.held_out: Reference | None = None
-        self._test: FloatArray | None = None
+        train = Population.fit(*_read(schema, "_train", X_train, y_train), laws=None)
+        self._request = (model, target, probability)
         self._laws = None if laws is None else tuple(Law(law) if isinstance(law, str) else law for law in laws)
-        self._real: dict[Compute, float] = {}
+        self._means: dict[Compute, float] = {}
+        goal = unmargined_goal(model, train.table, target, probability)
+        self.train, self.held_out = DecidedPopulation(train, goal, confirmed=True), None
         if X_test is not None:
-            test = Table.read(X_test, schema, "X_test")
-            self._test = test.values
-            met, labels = self._desired("y_test", test, y_test)
-            self.held_out = Reference.build(
-                schema, test.values, desired_labels=labels, met=met, space=self.reference.space
-            )
-            self.real = test.values[met if labels is None else met & labels]
-            self.reference = self.reference.with_held_out(self.real)
+            test = Population(*_read(schema, "_test", X_test, y_test))
+            self.held_out = DecidedPopulation(test, goal, space=train.space, confirmed=True)
+        for decided in (self.train, self.held_out):
+            _ = decided and decided.desired  # labels that do not fit are refused here
 
     def __getstate__(self) -> dict[str, Any]:
-        # A goal's adapter holds functions that cannot be pickled; it is built again from the model. So are the figures
-        # of real people, which are found by the measures' functions.
-        return {name: value for name, value in vars(self).items() if name not in ("goal", "_real")}
+        # The means are found by the measures' functions, which may not be picklable.
+        return {**vars(self), "_means": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _real={})
-        model, target, probability = self._asked
-        self.goal = unmargined_goal(model, self.train, target, probability)
+        vars(self).update(state)
+        model, target, probability = self._request
+        self.train.goal = unmargined_goal(model, self.train.population.table, target, probability)
+        if self.held_out is not None:
+            self.held_out.goal = self.train.goal
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The distinct training people of the desired class, with the ε grid of held-out ones if there are any."""
+        return self.train.reference if self.held_out is None else self.train.reference.with_held_out(self.held_out.real)
 
     @cached_property
     def laws(self) -> tuple[Law, ...] | None:
         """The laws that answers are held against; None without `X_test`."""
-        if self._laws is not None or self._test is None:
+        if self._laws is not None or self.held_out is None:
             return self._laws
-        return find_laws(self.percentiles.schema.features, self._test)
+        return find_laws(self.train.population.schema.features, self.held_out.population.values)
 
     @cached_property
     def relations(self) -> Relations | None:
         """The relations that answers are held against; None without `X_test`."""
-        return None if self._test is None else Relations.learn(self.percentiles.schema, self._test)
+        test = None if self.held_out is None else self.held_out.population
+        return None if test is None else Relations.learn(test.schema, test.values)
 
     def evaluate(
         self,
@@ -269,10 +267,7 @@ class Background:
         frame, (answers, factuals, found, asked) = pd.concat(frames), map(np.concatenate, parts)
         if len(slices) > 1:
             table = replace(context.result.table, values=factuals, labels=frame.index.tolist())
-            joined = AnswerMatrix(table, answers, found, self.goal.target, self.goal.probability)
-            context = replace(
-                context, answers=answers, factuals=factuals, found=found, reference=self.reference, result=joined
-            )
+            context = replace(context, result=AnswerMatrix(table, answers, found, *self._request[1:]))
         kept = {name: measure for name, measure in wanted.items() if name in frame}
         summary = summarised(
             {name: frame[name].to_numpy()[asked] for name in kept},
@@ -283,59 +278,46 @@ class Background:
             resamples=resamples,
             random_state=random_state,
         )
-        summary["real"] = self._real_means(kept.values(), context)
+        summary["real"] = self._real_means(kept.values())
         return Evaluation(frame[list(kept)].assign(found=found), summary, kept, context, asked)
 
     def context(
         self, result: AnswerMatrix, constraints: Constraints | Mapping[str, Any] | None, random_state: int = 0
     ) -> EvaluationContext:
         """What the measures of a result get to see."""
-        if result.table.schema != self.percentiles.schema:
-            raise DataError("the result has another schema than this background; build one with the result's schema")
-        if (result.target, result.probability) != (self.goal.target, self.goal.probability):
+        goal = self.train.goal
+        if result.table.schema != self.train.population.schema:
+            raise DataError("the result has another schema than these people; read them with the result's schema")
+        if (result.target, result.probability) != (goal.target, goal.probability):
             raise DataError(
-                f"the result is for target {result.target!r} with probability {result.probability}, the background for "
-                f"{self.goal.target!r} with {self.goal.probability}; build one for the same request"
+                f"the result is for target {result.target!r} with probability {result.probability}, these people are "
+                f"decided for {goal.target!r} with {goal.probability}; read them for the same request"
             )
-        found = np.asarray(result.found, dtype=np.bool_)
-        unseen = result.table.layout.unseen
-        return EvaluationContext(
-            answers=result.answers,
-            factuals=result.table.values,
-            found=found,
-            goal=self.goal.fresh_copy(unseen),
-            train=replace(self.train, layout=replace(self.train.layout, unseen=unseen)),
-            met=self.met,
-            reference=self.reference.searched(result.answers[found]),
-            held_out=self.held_out,
-            real=self.real,
-            percentiles=self.percentiles,
-            constraints=Constraints.of(constraints),
-            result=result,
-            random_state=random_state,
-            background=self,
-        )
+        return EvaluationContext(self, result, Constraints.of(constraints), random_state)
 
-    def _real_means(self, measures: Iterable[Measure], context: EvaluationContext) -> list[float]:
+    def _real_means(self, measures: Iterable[Measure]) -> list[float]:
         """Each measure's mean over the real people it is compared with, NaN where there are none; found once."""
-        missing = [measure for measure in measures if measure.compute not in self._real]
+        missing = [measure for measure in measures if measure.compute not in self._means]
         for people in dict.fromkeys(measure.real for measure in missing):
-            rows = None if people is None else people(replace(context, random_state=0))
-            seen = None if rows is None or not len(rows) else self._as_answers(rows)
+            nobody = self.train.population.values[:0]
+            rows = nobody if people is None else people(self._as_answers(nobody))
+            seen = self._as_answers(rows) if len(rows) else None
             for measure in missing:
                 if measure.real is people:
-                    self._real[measure.compute] = float("nan") if seen is None else float(measure.column(seen).mean())
-        return [self._real[measure.compute] for measure in measures]
+                    self._means[measure.compute] = float("nan") if seen is None else float(measure.column(seen).mean())
+        return [self._means[measure.compute] for measure in measures]
 
     def _as_answers(self, rows: FloatArray) -> EvaluationContext:
         """Real people as if they were answers to themselves."""
-        table = replace(self.train, values=rows, labels=range(len(rows)))
-        return self.context(AnswerMatrix(table, rows, np.ones(len(rows), dtype=np.bool_), *self._asked[1:]), None, 0)
+        table = replace(self.train.population.table, values=rows, labels=range(len(rows)))
+        found = np.ones(len(rows), dtype=np.bool_)
+        return self.context(AnswerMatrix(table, rows, found, *self._request[1:]), None)
 
-    def _desired(self, name: str, table: Table, y: ArrayLike | None) -> tuple[BoolArray, BoolArray | None]:
-        """Which rows meet the goal, and which are labelled with the target."""
-        labels = _labelled(name, y, self.goal.target, table.labels)
-        return np.asarray(self.goal.confirm_rows(table.values).met, dtype=np.bool_), labels
+
+def _read(schema: Schema, part: str, X: Frame, y: ArrayLike | None) -> tuple[Table, np.ndarray | None]:
+    """The rows and labels; numbers have the steps of the schema, whatever the types of the columns."""
+    table = replace(Table.read(X, schema, f"X{part}"), schema=schema)
+    return table, None if y is None else read_labels(y, table.labels, part)
 
 
 def evaluate(
@@ -359,7 +341,7 @@ def evaluate(
     result
         What an explainer returned, or an `AnswerMatrix`; the best option of each row is measured.
     model, X_train, y_train, X_test, y_test
-        As for `Background`, which saves work if several results are measured against the same data.
+        As for `RealPeople`, which saves work if several results are measured against the same data.
     measures
         Names of registered measures, `Measure` objects, or functions of an `EvaluationContext`, which are named after
         themselves: `[*DEFAULT, measures.valid_after_retraining(models), my_function]`.
@@ -368,7 +350,7 @@ def evaluate(
     confidence, resamples, random_state
         Of the intervals; the seed is also that of measures that draw random numbers.
     """
-    background = Background(
+    people = RealPeople(
         result.table.schema,
         model,
         X_train,
@@ -378,7 +360,7 @@ def evaluate(
         X_test=X_test,
         y_test=y_test,
     )
-    return background.evaluate(
+    return people.evaluate(
         result,
         measures=measures,
         constraints=constraints,
@@ -434,20 +416,3 @@ def _columns(wanted: Mapping[str, Measure], context: EvaluationContext) -> dict[
             if not measure.optional:
                 raise
     return columns
-
-
-def _labelled(name: str, labels: ArrayLike | None, target: object, index: Any) -> BoolArray | None:
-    """Which rows are labelled with the target; None without labels."""
-    if labels is None:
-        return None
-    shape, number = np.shape(labels), len(index)
-    if shape[:1] != (number,):
-        raise DataError(f"{name} must hold one label for each of the {number} rows, got shape {shape}")
-    array = read_labels(labels, index)
-    desired = np.array([label == target for label in array], dtype=np.bool_)
-    if number and not desired.any():
-        raise DataError(
-            f"no label in {name} equals the target {target!r}; it holds {listed(dict.fromkeys(array.tolist()))}: pass "
-            "labels as the model names its classes, or None to rely on the model alone"
-        )
-    return desired

@@ -26,7 +26,7 @@ from attain.schema.laws import Law
 from attain.tables import Region, Table
 
 if TYPE_CHECKING:
-    from attain.metrics.evaluation import Background
+    from attain.metrics.evaluation import RealPeople
     from attain.models import Goal
 
 Better: TypeAlias = Literal["lower", "higher"]
@@ -102,63 +102,92 @@ class EvaluationContext:
 
     Attributes
     ----------
-    answers, factuals
-        The answers and the rows they are for, both (n_rows, n_features) in original units; NaN without an answer.
-    found
-        Which rows have an answer.
-    goal
-        The model and what it was asked for.
-    train, met
-        The training data, and which of its rows meet the goal.
-    reference
-        The distinct training rows that meet the goal and are labelled with the target. A search for the answers'
-        neighbours in it is done once and shared by all measures.
-    held_out
-        The same among held-out rows, in the same measuring space; None without `X_test`.
-    real
-        Rows that meet the goal and are labelled with the target, repeated ones included: held-out ones if there are
-        any, else training rows.
-    percentiles
-        The distribution functions of the training columns.
-    constraints
-        Those of the call that gave the answers.
+    people
+        What is measured against: real people as the model decides about them.
     result
         What is measured.
+    constraints
+        Those of the call that gave the answers.
     random_state
         The seed of measures that draw random numbers.
-    background
-        Where `laws` and `relations` are looked for, when a measure first asks for them.
     """
 
-    answers: FloatArray
-    factuals: FloatArray
-    found: BoolArray
-    goal: Goal
-    train: Table
-    met: BoolArray
-    reference: Reference
-    held_out: Reference | None
-    real: FloatArray
-    percentiles: Percentiles
-    constraints: Constraints
+    people: RealPeople
     result: AnswerMatrix
+    constraints: Constraints
     random_state: int
-    background: Background
+
+    @property
+    def answers(self) -> FloatArray:
+        """The answers in original units, (n_rows, n_features); NaN without one."""
+        return self.result.answers
+
+    @property
+    def factuals(self) -> FloatArray:
+        """The rows that the answers are for, (n_rows, n_features)."""
+        return self.result.table.values
+
+    @cached_property
+    def found(self) -> BoolArray:
+        """Which rows have an answer."""
+        return np.asarray(self.result.found, dtype=np.bool_)
+
+    @cached_property
+    def goal(self) -> Goal:
+        """The model and what it was asked for."""
+        return self.people.train.goal.fresh_copy(self.result.table.layout.unseen)
+
+    @property
+    def train(self) -> Table:
+        """The training data."""
+        table = self.people.train.population.table
+        return replace(table, layout=replace(table.layout, unseen=self.result.table.layout.unseen))
+
+    @property
+    def met(self) -> BoolArray:
+        """Which training rows meet the goal."""
+        return self.people.train.met
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The distinct training rows that meet the goal and are labelled with the target.
+
+        All measures share one search for the answers' neighbours in it.
+        """
+        return self.people.reference.searched(self.answers[self.found])
+
+    @property
+    def held_out(self) -> Reference | None:
+        """The same among held-out rows, in the same measuring space; None without `X_test`."""
+        return None if self.people.held_out is None else self.people.held_out.reference
+
+    @property
+    def real(self) -> FloatArray:
+        """Rows that meet the goal and are labelled with the target, repeated ones included.
+
+        They are held-out ones if there are any, else training rows.
+        """
+        return (self.people.held_out or self.people.train).real
+
+    @property
+    def percentiles(self) -> Percentiles:
+        """The distribution functions of the training columns."""
+        return self.people.train.population.percentiles
 
     @property
     def laws(self) -> tuple[Law, ...] | None:
         """The laws of held-out people; None without `X_test`."""
-        return self.background.laws
+        return self.people.laws
 
     @property
     def relations(self) -> Relations | None:
-        """What columns of held-out people tell of each other; None without `X_test`."""
-        return self.background.relations
+        """How columns of held-out people go together; None without `X_test`."""
+        return self.people.relations
 
     @property
     def schema(self) -> Schema:
         """What the columns are."""
-        return self.percentiles.schema
+        return self.people.train.population.schema
 
     @cached_property
     def region(self) -> Region:

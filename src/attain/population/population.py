@@ -187,6 +187,13 @@ class DecidedPopulation:
         self.failed = np.zeros(n, dtype=bool)
         self._cached: dict[str, Any] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the lock, and the goal, which has functions that cannot be pickled and has to be set again."""
+        return {name: value for name, value in vars(self).items() if name not in ("goal", "lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=RLock())
+
     def judged(self, at: np.ndarray | None = None) -> tuple[BoolArray, FloatArray]:
         """Which rows meet the goal, and their scores, (n,) each; or only of the rows at these positions."""
         with self.lock:

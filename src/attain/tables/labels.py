@@ -19,28 +19,29 @@ _MOST: Final = 8
 """A column with more distinct numbers than this is cut into bands."""
 
 
-def read_labels(y: Any, rows: Sequence[Any]) -> np.ndarray:
+def read_labels(y: Any, rows: Sequence[Any], part: str = "") -> np.ndarray:
     """The labels as an array of Python objects, one for each row; None where one is missing.
 
     `rows` are the row labels of X. A pandas series whose index holds the same row labels in another order is reordered.
+    With `part="_test"` messages are about `y_test` and `X_test`.
     """
     y = _in_order(y, rows)
     values = y.to_numpy() if hasattr(y, "to_numpy") else y.to_pylist() if hasattr(y, "to_pylist") else y
     try:
         array = np.asarray(values)
     except ValueError:
-        raise DataError("y must hold one label for each row, got rows of different lengths") from None
+        raise DataError(f"y{part} must hold one label for each row, got rows of different lengths") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(f"y must hold one label for each row, got {array.ndim} dimensions")
+        raise DataError(f"y{part} must hold one label for each row, got {array.ndim} dimensions")
     if len(array) != len(rows):
-        raise DataError(f"y has {len(array)} labels, but X has {len(rows)} rows")
+        raise DataError(f"y{part} has {len(array)} labels, but X{part} has {len(rows)} rows")
     items = array.tolist()
     result = np.empty(len(items), dtype=object)
     result[:] = [None if is_missing(item) else item for item in items]
     if all(item is None for item in result):
-        raise DataError("y has no labels, only missing values; omit it if the labels are unknown")
+        raise DataError(f"y{part} has no labels, only missing values; omit it if the labels are unknown")
     return result
 
 
@@ -60,7 +61,7 @@ def desired_labels(labels: np.ndarray, target: Any) -> np.ndarray:
     if not desired.any():
         seen = dict.fromkeys(label for label in labels if label is not None)
         raise DataError(
-            f"the target is {target!r}, but the labels of the training rows are {listed(seen)}; call the model's "
+            f"the target is {target!r}, but the labels are {listed(seen)}; call the model's "
             "classes by the same names. To change only what texts say, use class_names (--class-names)"
         )
     return desired
