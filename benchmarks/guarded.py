@@ -75,7 +75,7 @@ def methods(part: Split) -> dict[str, Any]:
 
     whole = CHVAE(schema, likelihoods="paper", hidden=0, random_state=0, verbose=False).fit(rows)
     named = {
-        CONNECTED: Guarded(schema, easiest=True, figures=False),
+        CONNECTED: Guarded(schema, figures=False),
         TYPICAL: Guarded(schema, guard="typical", figures=False),
         FIRST: CCHVAE(schema, autoencoder=whole, figures=False),
         SPHERES: explainers.GrowingSpheres(schema, figures=False),
@@ -122,9 +122,8 @@ def measured(cell: str) -> dict[str, np.ndarray]:
         result |= {f"{REAL}/{measure}": np.array([mean]) for measure, mean in evaluation.summary["real"].items()}
         result[f"{method}/ms"] = np.array([1000 * seconds / len(people)])
         result[f"{method}/rows"] = np.asarray(answered.person_figures["rows_scored"], dtype=np.float64)
-        for figure in ("typicality", "easiest_shift"):
-            if figure in answered.figures:
-                result[f"{method}/{figure}"] = answered.figures[figure].to_numpy(dtype=np.float64)
+        if "typicality" in answered.figures:
+            result[f"{method}/typicality"] = answered.figures["typicality"].to_numpy(dtype=np.float64)
         if evaluation.frame["found"].sum() >= 20:
             result[f"{method}/AUC"] = np.array([two_sample.evaluated(evaluation, resamples=200).auc])
     return result
@@ -214,16 +213,15 @@ def targets(found: Found) -> str:
 
 
 def ladder(found: Found) -> str:
-    """How typical answers are, and what the easiest answer would cost."""
+    """How typical answers are."""
     rows = []
     for cell, figures in found.items():
         level = figures.get(CONNECTED, "typicality")
         level = level[~np.isnan(level)]
         shift = (figures.mean(CONNECTED, "total_shift"), *mean_interval(figures.get(CONNECTED, "total_shift")))
-        easiest = figures.mean(CONNECTED, "easiest_shift")
         shares = (report.percent(float(np.mean(level == step))) for step in range(3))
-        rows.append((*cell, *shares, report.between(shift, 3), report.number(easiest, 3)))
-    header = ("data", "classifier", "typical, %", "unusual, %", "outside, %", "TS", "least TS of any answer (linear)")
+        rows.append((*cell, *shares, report.between(shift, 3)))
+    header = ("data", "classifier", "typical, %", "unusual, %", "outside, %", "TS")
     return report.table(header, rows)
 
 

@@ -129,8 +129,8 @@ def copies_given_away(splits: int = 10) -> str:
 
 def questioned(task: Task, method: Any) -> tuple[tuple[float, float], float, float]:
     """The AUC of the attack by questions with its error, the guard's rate, and the share of new real people refused."""
-    guard = method.session(task.model, target=task.data.desired).inspected.guard
-    rate, _ = method._rates
+    search = method.session(task.model, target=task.data.desired).inspected
+    guard, rate = search.guard, search.rates[0]
     values = [guard.p_value(guard.score(rows)) for rows in (task.members, task.others)]
     return auc(*values), rate, guard.share_refused(task.others, rate)
 

@@ -24,9 +24,6 @@ ONLY: dict[str, set[str]] = {"engine": set(), "datasets": {"core", "schema"}}
 SHARED = {"base", "importance", "latent", "persistence", "ranges", "records", "relaxed", "result", "search", "session"}
 """Parts of `attain.methods` that are not a method."""
 
-BORROWED = {("guarded", "recourse")}
-"""(method, other method): the only methods that may use a part of another one."""
-
 BUDGETS = {
     "": 67,
     "core": 1_645,
@@ -153,11 +150,7 @@ def below(name: str) -> set[str]:
 def between_methods() -> list[Edge]:
     """The imports of one method's parts by another method."""
     pairs = [(source, goal) for source, goal in edges() if method(source) and method(goal)]
-    return [
-        (source, goal)
-        for source, goal in pairs
-        if method(source) != method(goal) and (method(source), method(goal)) not in BORROWED
-    ]
+    return [(source, goal) for source, goal in pairs if method(source) != method(goal)]
 
 
 def cycle(arrows: Mapping[str, Iterable[str]]) -> list[str]:
@@ -220,7 +213,6 @@ def test_no_packages_import_each_other() -> None:
 
 def test_methods_do_not_import_one_another() -> None:
     assert not between_methods(), lines(between_methods())
-    assert {(method(source), method(goal)) for source, goal in edges()} >= BORROWED, "an exception that is not needed"
 
 
 def test_a_method_knows_nothing_of_what_works_on_answers() -> None:

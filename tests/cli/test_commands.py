@@ -436,9 +436,9 @@ def test_an_interrupted_run_writes_what_is_done_and_ends_with_130(files: Path) -
 
 
 def test_values_of_set_are_json_or_strings() -> None:
-    settings = ["month_weight=none", "guard=typical", "rate=0.2", "easiest=false"]
+    settings = ["month_weight=none", "guard=typical", "rate=0.2", "figures=false"]
     made: Any = make_explainer("guarded", people.schema(), 3, settings)
-    assert (made.month_weight, made.guard, made.rate, made.easiest) == (None, "typical", 0.2, False)
+    assert (made.month_weight, made.guard, made.rate, made.figures) == (None, "typical", 0.2, False)
     assert made.random_state == 3
     other: Any = make_explainer("c-chvae", people.schema(), 3, ["norm=inf", "autoencoder=vae"])
     assert other.norm == np.inf

@@ -20,7 +20,7 @@ from attain.models import Model
 from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.testing import people
+from attain.testing import ExplainerSuite, people
 from attain.testing.explainer import digest
 
 METHODS = (
@@ -40,11 +40,33 @@ class RealRows(Explainer):
 
     def search(self, problem: Problem) -> Answers:
         owners = np.repeat(np.arange(len(problem)), len(self.population_.values))
-        tried = problem.evaluate(np.tile(self.population_.values, (len(problem), 1)), owners)
+        tried = problem.ask(np.tile(self.population_.values, (len(problem), 1)), owners)
         rows, owners = tried.rows[tried.hits], owners[tried.hits]
         pool = Pool(len(problem), rows.shape[1], problem.options)
         pool.add(rows, owners, total_shift(self.population_.percentiles.shift(problem.region.factuals[owners], rows)))
         return Answers(pool.rows, pool.owners, pool.distances, problem.statuses(pool.owners))
+
+
+class AsksTheModel(RealRows):
+    """The same, but it looks for itself whether the model decides for a row."""
+
+    def search(self, problem: Problem) -> Answers:
+        problem.goal.score_rows(self.population_.values[:1])
+        return super().search(problem)
+
+
+class Conforming(ExplainerSuite):
+    explainer = RealRows
+
+
+class Bypassing(ExplainerSuite):
+    explainer = AsksTheModel
+
+
+def test_a_method_that_asks_for_a_decision_another_way_fails_its_suite() -> None:
+    Conforming().test_only_ask_says_whether_candidates_flip_the_decision()
+    with pytest.raises(AssertionError, match=r"asks the model itself \(score_rows\); use `problem.ask`"):
+        Bypassing().test_only_ask_says_whether_candidates_flip_the_decision()
 
 
 @cache

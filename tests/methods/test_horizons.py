@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attain import Constraints, Feature, Schema, Status
-from attain.methods.search.outcomes import in_time
+from attain.methods.search.outcomes import over_horizons
 from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models import Goal, Model
 from attain.tables import Region, Table
@@ -37,7 +37,7 @@ def writes(column: int, cell: float, months: list[float]) -> Search:
         months.append(float(problem.region.max_months[0]))
         row = problem.region.start.copy()
         row[:, column] = cell
-        tried = problem.evaluate(row, np.array([0]))
+        tried = problem.ask(row, np.array([0]))
         met = np.flatnonzero(tried.met)
         return Answers(tried.rows[tried.hits], met * 0, np.zeros(len(met)), problem.statuses(met * 0))
 
@@ -50,7 +50,7 @@ def cost(problem: Problem, answers: Answers) -> np.ndarray:
 
 
 def found(problem: Problem, search: Search) -> tuple[list[list[float]], list[Status]]:
-    answers = in_time(problem, search, cost, lambda _, own: {})
+    answers = over_horizons(problem, search, cost, lambda _, own: {})
     return answers.rows.tolist(), answers.status
 
 
@@ -62,7 +62,7 @@ def test_without_clocks_a_search_runs_once_on_the_problem_itself() -> None:
         seen.append(problem)
         return Answers(np.empty((0, 3)), np.empty(0, dtype=np.intp), np.empty(0), [Status.NO_RECOURSE])
 
-    assert in_time(given, search, cost, lambda _, own: {}).status == [Status.NO_RECOURSE]
+    assert over_horizons(given, search, cost, lambda _, own: {}).status == [Status.NO_RECOURSE]
     assert len(seen) == 1
     assert seen[0] is given
 
@@ -113,7 +113,7 @@ def test_whoever_has_no_clock_that_runs_and_no_limit_is_searched_for_once() -> N
 def test_paces_alone_are_a_reason_for_several_searches_where_their_months_cost() -> None:
     months: list[float] = []
     given = problem(lambda rows: rows[:, 1] <= 16, SCHEMA.change("since", clock=None, immutable=True))
-    answers = in_time(given, writes(1, 16, months), cost, lambda _, own: {}, months_cost=True)
+    answers = over_horizons(given, writes(1, 16, months), cost, lambda _, own: {}, months_cost=True)
     assert answers.rows.tolist() == [[3, 16, 2]]
     assert months == [math.inf, 24, 12, 6, 0]
 

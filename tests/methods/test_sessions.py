@@ -224,7 +224,7 @@ def test_evaluate_asks_only_about_what_is_allowed_affordable_and_new():
     problem = Problem(goal, region, Ledger(2, 5), 1, 0)
     own = region.factuals[0]
     rows = own + np.array([[0, 0], [1, 0], [1, 0], [3, 0], [3.5, 0], [0, 1]])
-    tried = problem.evaluate(rows, np.zeros(6, dtype=int), distinct=np.zeros(6, dtype=int))
+    tried = problem.ask(rows, np.zeros(6, dtype=int), distinct=np.zeros(6, dtype=int))
     assert tried.asked.tolist() == [1, 3, 4]  # unchanged and repeated rows are not asked about; two are kept back
     assert tried.unaffordable.tolist() == [5]
     assert tried.hits.tolist() == [i for i in (1, 3, 4) if rows[i, 0] > 0]

@@ -166,7 +166,7 @@ def test_the_guarded_search_comes_close_to_the_cheapest_of_all_that_pass_its_gua
 def cost(explainer: Guarded, region: Region, rows: np.ndarray, month_weight: float | None) -> np.ndarray:
     """The cost as documented: shifts of the midranks, the largest once more by half, changes, and months."""
     own = np.repeat(region.factuals, len(rows), axis=0)
-    shifts = explainer._costs.shifts(own, rows)
+    shifts = explainer.session(MODEL, target="yes").inspected.costs.shifts(own, rows)
     months = rows[:, 2] - own[:, 2]
     changes = (rows[:, 3] != own[:, 3]) * 1 + (rows[:, 5] != own[:, 5])
     if month_weight is not None:

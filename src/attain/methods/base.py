@@ -28,9 +28,7 @@ from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call, Request, Session, Sessions
 from attain.models import Goal, Model, probe_rows
 from attain.models.reader import LearningLimit
-from attain.population.percentiles import total_shift
 from attain.population.population import DecidedPopulation, GivenLaws, Population
-from attain.population.relations import RATE
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law
@@ -82,6 +80,8 @@ class Explainer(BaseEstimator, ABC):
     """The method's publication: an entry of `citations.bib`, or BibTeX."""
     needs_rows: ClassVar[bool] = False
     """Whether the method cannot work without its training rows, so that it cannot be saved without them."""
+    compares_times: ClassVar[bool] = False
+    """Whether the method's search itself compares answers after several numbers of months (`over_horizons`)."""
     own_figures: ClassVar[tuple[str, ...]] = ()
     """The figures that the method's search gives for each answer; results without an answer have them, too."""
 
@@ -175,10 +175,6 @@ class Explainer(BaseEstimator, ABC):
     @abstractmethod
     def search(self, problem: Problem) -> Answers:
         """Answers for a batch of rows whose decision is not the desired one and that can change."""
-
-    def _choose(self, problem: Problem, found: Answers) -> Answers:
-        """What rows are offered of all that was found for them, whatever time it takes."""
-        return found
 
     @abstractmethod
     def _batch_size(self, n: int, inspected: Any) -> int:
@@ -312,25 +308,6 @@ class Explainer(BaseEstimator, ABC):
             tolerant=tolerant,
             limit=limit,
         )
-
-    @property
-    def _refused(self) -> float:
-        """The share of real people that relations may refuse."""
-        return RATE
-
-    @property
-    def _months_cost(self) -> bool:
-        """Whether the price of answers grows with the months of their changes, too, not only with those of clocks."""
-        return False
-
-    def _measured(self, inspected: Any, rows: np.ndarray, own: np.ndarray) -> dict[str, np.ndarray]:
-        """Those of the method's own figures of answers that follow from their rows and people's own, (m,) each."""
-        return {}
-
-    def _price(self, problem: Problem, answers: Answers) -> np.ndarray:
-        """What answers of different months are compared by, (m,): the total shift, clocks included, by default."""
-        shifts = self.population_.percentiles.shift(problem.region.factuals[answers.owners], answers.rows)
-        return total_shift(shifts * problem.region.cost[answers.owners], self.population_.schema.free_columns)
 
     @property
     def _seed(self) -> int:

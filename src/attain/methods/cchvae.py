@@ -291,7 +291,7 @@ class Algorithm1:
         """Decodes codes, with each component if all are tried, and adds to the pool what flips the decision."""
         component = np.tile(np.arange(components), len(codes)) if components > 1 else None
         codes, owners = np.repeat(codes, components, axis=0), np.repeat(owners, components)
-        found = self.problem.evaluate(self.latent.decode(codes, owners, component), owners, reserve=reserve)
+        found = self.problem.ask(self.latent.decode(codes, owners, component), owners, reserve=reserve)
         rows, codes, owners = found.rows[found.hits], codes[found.hits], owners[found.hits]
         self.pool.add(rows, owners, self._distance(rows, codes, owners))
 

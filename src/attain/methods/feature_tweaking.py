@@ -150,13 +150,13 @@ class _Tweaks:
         active = np.flatnonzero([one is Status.OUT_OF_REACH for one in status])
         active = active[problem.affordable(active)]
         starts = region.start[active]
-        scores = problem.judge(starts, active).score
+        scores = problem.score(starts, active)
         rows, owners = [np.empty((0, len(region.schema)))], [np.empty(0, dtype=np.intp)]
         for _ in range(most):
             if not active.size:
                 break
             tried, place, cost = self._promising(starts, active)
-            found = problem.evaluate(tried, active[place], distinct=place)
+            found = problem.ask(tried, active[place], distinct=place)
             for i in active[place[found.unaffordable]]:
                 status[i] = Status.BUDGET_SPENT
             for i in active[place[found.hits]]:

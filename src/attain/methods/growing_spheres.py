@@ -137,7 +137,7 @@ class _Shells:
     def _try(self, owners: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
         """Draws records from one shell for each owner; returns which owners have a hit."""
         rows, whose = self.moves.draw(owners, inner, outer, self.settings.samples)
-        tried = self.problem.evaluate(rows, whose, reserve=self.reserve)
+        tried = self.problem.ask(rows, whose, reserve=self.reserve)
         rows, whose = tried.rows[tried.hits], whose[tried.hits]
         self.pool.add(rows, whose, self.moves.distances(rows, whose))
         return np.isin(owners, whose)

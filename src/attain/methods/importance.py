@@ -137,7 +137,7 @@ def _together(
     some = np.flatnonzero(spare.any(axis=1))
     region = problem.region.after(rows[some], owners[some])
     without = region.derived(np.where(chosen[some] & ~spare[some], rows[some], region.start), region.factuals)
-    met = problem.judge(without, owners[some], charged=False).met
+    met = problem.examine(without).met
     left = np.zeros_like(spare)
     left[some[met]] = spare[some[met]]
     return left
@@ -157,14 +157,13 @@ def _played(
     region = problem.region.after(rows, owners)
     games = [_Game.of(int(cells.sum()), row, problem.seed) for row, cells in zip(rows, chosen, strict=True)]
     sizes = np.array([len(game.coalitions) for game in games])
-    whose = np.repeat(owners, sizes)
     versions = np.repeat(region.start, sizes, axis=0)
     starts = np.cumsum(sizes) - sizes
     for row, cells, game, start in zip(rows, chosen, games, starts, strict=True):
         part = versions[start : start + len(game.coalitions)]
         part[:, cells] = np.where(game.coalitions, row[cells], part[:, cells])
     versions = region.derived(versions, np.repeat(region.factuals, sizes, axis=0))
-    met, score = problem.judge(versions, whose, charged=False)[:2]
+    met, score = problem.examine(versions)[:2]
     gains = [game.values(worth) for game, worth in zip(games, np.split(score, starts[1:]), strict=True)]
     without = np.concatenate([start + np.arange(cells.sum()) for start, cells in zip(starts, chosen, strict=True)])
     return np.concatenate(gains), met[without], versions[without]
@@ -246,7 +245,7 @@ def _drawn(problem: Problem, i: int, others: np.ndarray, theirs: np.ndarray, col
     walk, step = np.nonzero(moves & (left > 1))
     rows = others[whose[walk]]
     rows[:, columns] = np.where(along(orders)[walk, step + 1], row[columns], rows[:, columns])
-    judged = problem.judge(np.concatenate((row[None], rows)), np.full(1 + len(rows), i), charged=False)
+    judged = problem.examine(np.concatenate((row[None], rows)))
     score = judged.score.copy()
     score[list(judged.failures)] = math.nan
     score[judged.asked == 0] = math.nan  # the deadline has passed

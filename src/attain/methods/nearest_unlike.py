@@ -182,7 +182,7 @@ def _fewer(
     def fewer(rows: np.ndarray) -> np.ndarray:
         return np.asarray(problem.region.changed(rows, owners).sum(axis=1) < number)
 
-    tried = problem.evaluate(rows, owners, reserve=reserve, where=fewer)
+    tried = problem.ask(rows, owners, reserve=reserve, where=fewer)
     return tried.hits, tried.rows[tried.hits], tried.score[tried.met]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -36,7 +36,9 @@ def find_ranges(problem: Problem, rows: np.ndarray, owners: np.ndarray, percenti
     def of(some: np.ndarray) -> Ranges:
         at, columns = np.nonzero(changed[some])
         region = problem.region.after(rows[some[at]], owners[some[at]])
-        entries = _Entries(problem, region, rows[some[at]], owners[some[at]], columns)
+        ledger = problem.ledger.subset(owners[some[at]])
+        # nothing is kept for a last check, which the answers have passed
+        entries = _Entries(replace(problem, region=region, ledger=ledger, options=0), rows[some[at]], columns)
         return entries.ranges(some[at], percentiles)
 
     parts = [of(able[:0])]
@@ -67,16 +69,18 @@ def spread(low: float, high: float, step: float | None, most: int) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class _Entries:
-    """Changed features of answers: column `columns[e]` of the answer `answers[e]` for the row `owners[e]`.
+    """Changed features of answers: column `columns[e]` of the answer `answers[e]`.
 
-    Entry e of the region is that row, at the months that the answer takes.
+    Row e of the problem is the person of that answer, at the months that it takes.
     """
 
     problem: Problem
-    region: Region
     answers: np.ndarray
-    owners: np.ndarray
     columns: np.ndarray
+
+    @property
+    def region(self) -> Region:
+        return self.problem.region
 
     def ranges(self, options: np.ndarray, percentiles: Percentiles) -> Ranges:
         features = [self.region.schema.features[j] for j in self.columns]
@@ -138,8 +142,8 @@ class _Entries:
         rows[np.arange(len(which)), self.columns[which]] = np.concatenate([np.empty(0), *cells])
         final = region.final_form(rows, which, answers)
         given = np.setdiff1d(region.schema.free_columns, [one.column for one in region.book.derivations])
-        holds = np.asarray(unchanged(final, rows)[:, given].all(axis=1)) & region.admits(final, which)
-        holds[holds] = self.problem.judge(final[holds], self.owners[which[holds]]).met
+        holds = np.asarray(unchanged(final, rows)[:, given].all(axis=1))
+        holds[holds] = self.problem.accepts(final[holds], which[holds])
         return np.split(holds, np.cumsum(sizes)[:-1]) if sizes else []
 
     def _percentiles(self, percentiles: Percentiles, ends: np.ndarray) -> np.ndarray:

@@ -184,7 +184,7 @@ class RelaxedSearch(ABC):
         rows, whose = roundings(reached, owners, region)
         most = np.inf if self.most_cost is None else self.most_cost + _NEGLIGIBLE
         cheap = self.costs.of(rows, whose) <= most
-        tried = self.problem.evaluate(rows, whose, where=lambda _: cheap, distinct=whose, in_final_form=True)
+        tried = self.problem.ask(rows, whose, where=lambda _: cheap, distinct=whose)
         rows, whose = tried.rows[tried.hits], whose[tried.hits]
         pool.add(rows, whose, self.costs.of(rows, whose) if self.most_cost is None else -tried.score[tried.met])
         return np.isin(owners, whose), moves

@@ -31,6 +31,7 @@ from attain.population.measuring import changed, mean_pairwise_distance
 from attain.population.percentiles import max_shift, total_shift
 from attain.population.population import Population
 from attain.population.reference import Reference
+from attain.population.relations import RATE
 from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Attributions, Related
@@ -106,9 +107,8 @@ class Figures(NamedTuple):
         if explainer.figures and population.has_rows:
             options |= faithfulness(rows, session.decided.reference) | explainer._more_figures(rows, session.decided)
             if len(relations):
-                rate = explainer._refused
                 options["relations_p"] = np.round(relations.p_value(rows, factuals), 6)
-                follows, said = relations.follows(rows, factuals, rate), relations.contradictions(rows, factuals, rate)
+                follows, said = relations.follows(rows, factuals, RATE), relations.contradictions(rows, factuals, RATE)
                 related = Related(follows, tuple(said))
         spread = mean_pairwise_distance(rows, owners, len(problem), population.space)
         return cls((percentiles.of(factuals), percentiles.of(rows), shifts), options, spread, related)

@@ -216,8 +216,7 @@ class LatentDescent:
 
         def objective(codes: np.ndarray, owners: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
             decoded = self.latent.decode(codes, owners)
-            rows = self.problem.region.final_form(decoded, owners)
-            self._ask(rows, owners)
+            rows = self._ask(decoded, owners)[0]
             value, slope = self._slope(smooth, loss, decoded, rows, owners, weight)
             return value, decode_vjp(codes, owners, slope)
 
@@ -236,8 +235,8 @@ class LatentDescent:
             places = np.concatenate((np.zeros_like(steps[:, :1]), offsets, -offsets), axis=1) + codes[:, None, :]
             places = np.clip(places, self.low[owners, None], self.high[owners, None])
             whose = np.repeat(owners, 2 * number + 1)
-            rows = self.problem.region.final_form(self.latent.decode(places.reshape(len(whose), -1), whose), whose)
-            lost = loss.of(self._ask(rows, whose)).reshape(len(owners), -1)
+            rows, score = self._ask(self.latent.decode(places.reshape(len(whose), -1), whose), whose)
+            lost = loss.of(score).reshape(len(owners), -1)
             value = lost + weight * self.costs.of(rows, whose).reshape(lost.shape)
             rise = value[:, 1 : number + 1] - value[:, number + 1 :]
             flat = (lost == lost[:, :1]).all(axis=1)
@@ -282,13 +281,13 @@ class LatentDescent:
             since[active] = np.where(improved, 0, since[active] + 1)
             active = active[since[active] < _PATIENCE]
 
-    def _ask(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The scores of rows in final form; those that are allowed and flip the decision go into the pool."""
-        met, score, *_ = self.problem.judge(rows, owners)
-        hits = np.flatnonzero(met)
-        hits = hits[self.problem.region.admits(rows[hits], owners[hits])]
+    def _ask(self, decoded: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Decoded rows in final form, and their scores; those that flip the decision go into the pool."""
+        tried = self.problem.ask(decoded, owners, scored=True)
+        rows, hits, score = tried.rows, tried.hits, np.full(len(decoded), self.problem.goal.lowest)
         self.pool.add(rows[hits], owners[hits], self.costs.of(rows[hits], owners[hits]))
-        return np.round(score, _DECIMALS)
+        score[tried.asked] = np.round(tried.score, _DECIMALS)
+        return rows, score
 
     def _slope(
         self, smooth: Smooth, loss: Loss, decoded: np.ndarray, rows: np.ndarray, owners: np.ndarray, weight: float

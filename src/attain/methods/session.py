@@ -20,7 +20,7 @@ from attain.core.checks import TIMEOUT, check_boolean, check_integer, check_numb
 from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame, one_row
 from attain.methods.result import result_of
-from attain.methods.search.outcomes import Batches, Decided, in_time, known_before, last_check
+from attain.methods.search.outcomes import Batches, Decided, known_before, last_check, over_horizons, shift_price
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.goal import PROBE_ROWS, Control, StructureError, spread_positions
@@ -215,13 +215,13 @@ class Session:
         """What `explain` returns for people whom the model was asked about."""
         explainer = self.explainer
         problem, outcome = self._problem(people, call)
-        measured = partial(explainer._measured, problem.inspected)
+        search, price = explainer.search, shift_price(explainer.population_.percentiles)
         size = explainer._batch_size(call.n, problem.inspected)
         with Batches(problem, outcome, size, type(explainer).__name__) as batches:
             for batch in batches:
                 try:
-                    found = in_time(batch, explainer.search, explainer._price, measured, explainer._months_cost)
-                    found = last_check(batch, explainer._choose(batch, found))
+                    found = search(batch) if explainer.compares_times else over_horizons(batch, search, price)
+                    found = last_check(batch, found)
                 except AttainError:  # a sentence about the call
                     raise
                 except Exception as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
     from attain.results.options import Option
 
-_SHARES: Final = ("total_shift", "max_shift", "easiest_shift")
+_SHARES: Final = ("total_shift", "max_shift")
 """Figures that are shares of a column's people; in files they are percentile points, as everywhere for reading."""
 
 

@@ -250,6 +250,14 @@ class Region:
         formed, admitted = self.form_and_admit(rows, owners)
         return admitted & np.asarray(unchanged(formed, rows).all(axis=1))
 
+    def later(self, rows: np.ndarray, owners: np.ndarray, months: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows as they are after so many months, (n,), and which of these are possible with the same changes."""
+        region, each = self.subset(owners).at(months), np.arange(len(rows))
+        made, changed = region.final_form(rows, each), self.changed(rows, owners)
+        possible = np.asarray((unchanged(made, rows) | ~changed).all(axis=1)) & region.allows(made, each)
+        possible &= (region.changed(made, each) == changed).all(axis=1)
+        return made, possible & (changed.any(axis=1) | region.waits(made, each))
+
     def breaks_law(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which of the rows, all admitted, break a law. Their owners break it, too."""
         return self.settler.unlawful(rows, owners)

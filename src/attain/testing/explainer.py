@@ -185,6 +185,45 @@ class ExplainerSuite:
 
     # valid
 
+    def test_only_ask_says_whether_candidates_flip_the_decision(self) -> None:
+        """A search may rank candidates by gradients and compiled scores, and look at the score of people's records."""
+        inside: list[str] = []
+
+        def entered(owner: type[Any], name: str) -> Any:
+            function = getattr(owner, name)
+
+            @wraps(function)
+            def noted(*args: Any, **named: Any) -> Any:
+                inside.append(name)
+                try:
+                    return function(*args, **named)
+                finally:
+                    inside.pop()
+
+            return patch.object(owner, name, noted)
+
+        def refused_in_a_search(name: str) -> Any:
+            function = getattr(Goal, name)
+
+            @wraps(function)
+            def checked(*args: Any, **named: Any) -> Any:
+                assert inside[-1:] != ["search"], f"the search asks the model itself ({name}); use `problem.ask`"
+                return function(*args, **named)
+
+            return patch.object(Goal, name, checked)
+
+        parts: list[tuple[type[Any], str]] = [
+            (self.explainer, "search"),
+            *((problem.Problem, name) for name in ("ask", "score", "examine")),
+        ]
+        with ExitStack() as stack:
+            for owner, name in parts:
+                stack.enter_context(entered(owner, name))
+            for name in ("score_rows", "confirm_rows"):
+                stack.enter_context(refused_in_a_search(name))
+            X = self._refused(6)
+            self._fitted(figures=False).explain(self._model, X, target=people.DESIRED, n=2, errors="raise")
+
     def test_every_found_row_flips_the_decision_of_the_model_itself(self) -> None:
         tree = _model("tree")
         classifiers = {"linear": _model("linear"), "tree": tree, "labels": lambda frame: tree.predict(frame)}

@@ -180,19 +180,11 @@ def test_the_guard_is_fitted_on_training_rows_and_calibrated_on_others(german, k
 
 def test_no_answer_is_easier_than_the_exact_easiest(german) -> None:
     X = german.refused(german.pipeline, 8)
-    explainer = copy.copy(german.fitted()).set_params(easiest=True)
-    result = explainer.explain(german.pipeline, X, target="good")
+    result = german.fitted().explain(german.pipeline, X, target="good")
     exact = ActionableRecourse(german.schema, cost="total", grid="observed", figures=False).fit(german.X, german.y)
     floor = exact.explain(german.pipeline, X, target="good").figures["total_shift"]
-    # of credit amounts, which are many, only some are tried
-    assert (result.figures["easiest_shift"] >= floor - 1e-6).all()
-    assert (result.figures["easiest_shift"] <= floor + 2 / 255).all()
+    assert result.found.all()
     assert (result.figures["total_shift"] >= floor - 1e-9).all()
-    without = german.fitted().explain(german.pipeline, X, target="good")
-    assert without.found.all()
-    assert "easiest_shift" not in without.figures
-    forest = explainer.explain(german.forest, german.refused(german.forest, 5), target="good")
-    assert "easiest_shift" not in forest.figures
 
 
 def test_a_stricter_rate_makes_answers_more_typical_and_not_easier(german) -> None:

@@ -53,7 +53,7 @@ def test_the_verdict_has_two_p_values_and_the_lesser_decides() -> None:
     explainer, result = answered()
     figures = result.figures
     least = figures[["typicality_p", "relations_p"]].min(axis=1)
-    assert ((figures["typicality"] == 0) == (least > explainer._rates[0])).all()
+    assert ((figures["typicality"] == 0) == (least > 0.18)).all()
     own, rows = result.table.values[result.owners], result.rows
     assert np.allclose(
         explainer.population_.relations.p_value(rows, own), result.option_figures["relations_p"], atol=1e-6

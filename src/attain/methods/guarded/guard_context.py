@@ -11,11 +11,9 @@ import numpy as np
 from attain.core.arrays import rank_within
 from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
-from attain.engine.typical import Crowd
 from attain.methods.guarded.search import GuardedSettings
 from attain.methods.search.moves import row_keys
 from attain.models import Goal
-from attain.models.scores import LinearScore
 from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Guard, Setting
 from attain.schema import Schema
@@ -116,14 +114,10 @@ def held_out(
 
 @dataclass(frozen=True)
 class GuardContext:
-    """The guard and the score for one model and target.
+    """The guard for one model and target.
 
     Attributes
     ----------
-    linear
-        The score of a linear model, where the easiest answer is wanted.
-    crowds
-        Its real rows for the engine.
     known
         Whether enough real rows of the desired class are known; if not, the guard is that of all training rows.
     notes
@@ -133,8 +127,6 @@ class GuardContext:
     guard: Guard
     known: bool
     notes: tuple[str, ...]
-    linear: LinearScore | None = None
-    crowds: tuple[Crowd, Crowd] | None = None
 
     @classmethod
     def of(

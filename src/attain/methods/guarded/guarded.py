@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -19,57 +18,16 @@ from attain.methods.guarded.guard_context import (
     held_out,
 )
 from attain.methods.guarded.purposes import with_purposes
-from attain.methods.guarded.search import LESS_TYPICAL, GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
-from attain.methods.recourse.actionable_recourse import exact_recourse
-from attain.methods.recourse.actions import ActionGrid, Actions
+from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
+from attain.methods.search.outcomes import over_horizons
 from attain.methods.search.problem import Answers, Problem
 from attain.methods.session import Call
 from attain.models import Goal
-from attain.models.goal import StructureError
-from attain.models.scores import LinearScore, linear_score
-from attain.population.percentiles import Percentiles
 from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Setting
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.status import Typicality
-from attain.schema import Constraints, Schema
-from attain.tables import Errors, Region
-
-
-class Easiest:
-    """Exact recourse for linear models: the least total shift there is, on the observed grid, faithful or not.
-
-    The guarded search shares `recourse` with `ActionableRecourse`; no other method uses a part of another one.
-    """
-
-    def __init__(self, schema: Schema, values: np.ndarray, percentiles: Percentiles, most_values: int) -> None:
-        self._values, self._percentiles = values, percentiles
-        self._grid = ActionGrid(schema, values, "observed")
-        self._grid.points = [_thinned(points, most_values) for points in self._grid.points]
-
-    def score(self, goal: Goal) -> LinearScore | None:
-        """The score of a linear model; None for other models."""
-        try:
-            return linear_score(goal, self._values)
-        except StructureError:
-            return None
-
-    def search(self, problem: Problem, score: LinearScore) -> Answers:
-        """The easiest record of each row, with its total shift as the figure `cost`.
-
-        Laws take no part: it is the price of keeping them, too, that is read from it.
-        """
-        region = problem.region.without_laws()
-        actions = Actions(region, self._grid, self._percentiles, "total")
-        return exact_recourse(replace(problem, region=region, options=1), actions, score)
-
-
-def _thinned(points: np.ndarray, most: int) -> np.ndarray:
-    """The points, or `most` of them at even ranks, including the first and the last."""
-    if len(points) <= most:
-        return points
-    return points[np.unique(np.linspace(0, len(points) - 1, most).astype(np.intp))]
-
+from attain.schema import Constraints
+from attain.tables import Errors
 
 Refit: TypeAlias = Callable[[Any, Any, int], Any]
 """From a frame, its labels and a seed to a fitted model."""
@@ -145,11 +103,6 @@ class Guarded(Explainer):
     effort
         How many times as many candidates go through the local search: answers become a little easier, options more,
         and both take longer to find.
-    easiest
-        For linear models, whether the exact easiest answer is found too, faithful or not, on the grid of observed
-        values (of columns with more than 1,024, those at even ranks): its total shift stands beside each answer as
-        `easiest_shift`, so that the price of faithfulness can be read. It is one of the starts, too. It takes longer
-        than the rest of the search.
     budget
         The most rows the model is asked about for each row explained.
     margin
@@ -166,6 +119,7 @@ class Guarded(Explainer):
     """
 
     needs_rows = True
+    compares_times = True
     citation = "pawelczyk2020learning"
     own_figures = ("typicality", "typicality_p")
     _settings: ClassVar[GuardedSettings] = GuardedSettings()
@@ -176,7 +130,6 @@ class Guarded(Explainer):
     change_weight: float = number(0.02, least=0)
     month_weight: float | None = number(None, least=0)
     effort: int = integer(1, least=1)
-    easiest: bool = False
     budget: int = integer(50_000, least=2)
 
     def fit(self, X: Frame, y: Any = None, *, calibration: Any = None) -> Self:
@@ -200,8 +153,6 @@ class Guarded(Explainer):
         return self
 
     def prepare(self, population: Population) -> None:
-        most = self._settings.easiest_values
-        self._recourse = Easiest(population.schema, population.values, population.percentiles, most)
         population.relations  # noqa: B018 (learned here, so that no answer waits for it)
         values, labels = population.values, population.labels
         self._calibration = self.calibration_ or held_out(values, labels, self.held_out_seed_, self._settings)
@@ -262,85 +213,39 @@ class Guarded(Explainer):
         call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed, others)
         return self._sessions.explain(request, X, call)
 
-    def inspect(self, decided: DecidedPopulation) -> GuardContext:
-        """The guard for this model and target, and the score of a linear model."""
+    def inspect(self, decided: DecidedPopulation) -> GuardedSearch:
+        """The search with the guard of this model and target."""
         decided.judged()  # asks the model here, few frames below `explain`
-        found = GuardContext.of(decided, self.guard, self._calibration, self._settings)
-        linear = self._recourse.score(decided.goal) if self.easiest else None
-        return replace(found, linear=linear, crowds=engine_crowds(found.guard))
-
-    def _typicality(self, inspected: GuardContext, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
-        return self._measured(inspected, rows, own)["typicality"]
-
-    def _measured(self, inspected: GuardContext, rows: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
-        if not inspected.known or not len(rows):
-            outside, unknown = np.full(len(rows), float(Typicality.OUTSIDE)), np.full(len(rows), np.nan)
-            return {"typicality": outside, "typicality_p": unknown}
-        p_value = inspected.guard.p_value(inspected.guard.score(rows))
-        least = np.minimum(p_value, self.population_.relations.p_value(rows, own))
-        level = np.sum([least <= rate for rate in self._rates], axis=0).astype(np.float64)
-        return {"typicality": level, "typicality_p": np.round(p_value, 6)}
-
-    def _notes(self, inspected: GuardContext) -> tuple[str, ...]:
-        return inspected.notes
-
-    def _batch_size(self, n: int, inspected: GuardContext) -> int:
-        return _BATCH
-
-    @property
-    def _rates(self) -> tuple[float, float]:
-        """The shares of real rows that the guard refuses: of typical answers, and of unusual ones."""
+        context = GuardContext.of(decided, self.guard, self._calibration, self._settings)
         rate = self._settings.rates[self.guard] if self.rate is None else float(self.rate)
-        return rate, rate / self._settings.unusual
-
-    @property
-    def _costs(self) -> ShiftCosts:
-        return ShiftCosts(self.population_.percentiles, self.max_shift_weight, self.change_weight)
-
-    @property
-    def _months_cost(self) -> bool:
-        return self.month_weight is not None
-
-    def _price(self, problem: Problem, answers: Answers) -> np.ndarray:
-        rows, owners, region = answers.rows, answers.owners, self._weighted(problem.region)
-        cost = self._costs.of(rows, owners, region) + (self.month_weight or 0.0) * region.months(rows, owners)
-        return np.asarray(cost + LESS_TYPICAL * answers.figures["typicality"])
-
-    def _weighted(self, region: Region) -> Region:
-        """The region with the costs of changes: where months have a weight, clocks cost nothing by themselves."""
-        if self.month_weight is None or not region.schema.clocks:
-            return region
-        cost = region.cost.copy()
-        cost[:, list(region.schema.clocks)] = 0.0
-        return replace(region, cost=cost)
-
-    def _guarded_search(self, found: GuardContext) -> GuardedSearch:
-        assert found.crowds is not None
+        population = decided.population
         return GuardedSearch(
-            found.guard,
-            self.population_.relations,
-            found.crowds,
-            self._rates,
-            self._costs,
-            self.population_.scale,
-            self.effort,
-            self._settings,
+            guard=context.guard,
+            relations=population.relations,
+            crowds=engine_crowds(context.guard),
+            rates=(rate, rate / self._settings.unusual),
+            costs=ShiftCosts(population.percentiles, self.max_shift_weight, self.change_weight),
+            scale=population.scale,
+            effort=self.effort,
+            settings=self._settings,
+            month_weight=self.month_weight,
+            known=context.known,
+            notes=context.notes,
         )
 
-    def _choose(self, problem: Problem, found: Answers) -> Answers:
-        if problem.options == 1:
-            return found
-        problem = replace(problem, region=self._weighted(problem.region))
-        measured = partial(self._measured, problem.inspected)
-        return with_purposes(self._guarded_search(problem.inspected), problem, found, measured)
+    def _typicality(self, inspected: GuardedSearch, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+        return inspected.figures_of(rows, own)["typicality"]
+
+    def _notes(self, inspected: GuardedSearch) -> tuple[str, ...]:
+        return inspected.notes
+
+    def _batch_size(self, n: int, inspected: GuardedSearch) -> int:
+        return _BATCH
 
     def search(self, problem: Problem) -> Answers:
-        found: GuardContext = problem.inspected
-        problem = replace(problem, region=self._weighted(problem.region))
-        easiest = None if found.linear is None else self._recourse.search(problem, found.linear)
-        answers = self._guarded_search(found).answers(problem, easiest)
-        if found.known:
-            return answers
-        unknown = {"typicality": float(Typicality.OUTSIDE), "typicality_p": np.nan}
-        figures = {name: np.full(len(answers.rows), value) for name, value in unknown.items()}
-        return replace(answers, figures={**answers.figures, **figures})
+        search: GuardedSearch = problem.inspected
+        months_cost = search.month_weight is not None
+        found = over_horizons(problem, search.answers, search.price, search.figures_of, months_cost=months_cost)
+        if problem.options == 1:
+            return found
+        return with_purposes(search, replace(problem, region=search.weighted(problem.region)), found)

@@ -7,7 +7,6 @@ second, where it is another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,11 +19,8 @@ from attain.models import JointGoal
 from attain.results.status import Purpose
 from attain.tables import unchanged
 
-Measured = Callable[[np.ndarray, np.ndarray], Figures]
-"""The figures `typicality` and `typicality_p` of rows (m, d) of people whose own are given, (m, d)."""
 
-
-def with_purposes(search: GuardedSearch, problem: Problem, found: Answers, measured: Measured) -> Answers:
+def with_purposes(search: GuardedSearch, problem: Problem, found: Answers) -> Answers:
     """The options of each row, the first as it is, with the smallest after it, and what each is for."""
     if problem.others:
         problem = replace(problem, goal=JointGoal(problem.goal, problem.others), others=())
@@ -34,35 +30,35 @@ def with_purposes(search: GuardedSearch, problem: Problem, found: Answers, measu
         at = positions(rank == k)
         part = replace(problem.subset(owners[at]), region=problem.region.after(rows[at], owners[at]))
         if k:
-            rows[at] = _without_needless(search, part, rows[at], measured)
+            rows[at] = _without_needless(search, part, rows[at])
         smaller[at] = search.walked_back(part, rows[at])
     needless = ~np.asarray(unchanged(rows, smaller).all(axis=1))
-    typical = _with_figures(replace(found, rows=rows), problem, measured, needless * float(Purpose.TYPICAL))
+    typical = _with_figures(replace(found, rows=rows), search, problem, needless * float(Purpose.TYPICAL))
     smallest = replace(found, rows=smaller).at(positions((rank == 0) & needless))
     if problem.region.book.timing is not None:
         smallest = sooner(problem, smallest, lambda rows, own: {})
-    smallest = _with_figures(smallest, problem, measured, np.full(len(smallest.rows), float(Purpose.SMALLEST)))
+    smallest = _with_figures(smallest, search, problem, np.full(len(smallest.rows), float(Purpose.SMALLEST)))
     return _joined(problem, typical, smallest)
 
 
-def _typicality(rows: np.ndarray, owners: np.ndarray, problem: Problem, measured: Measured) -> Figures:
-    figures = measured(rows, problem.region.factuals[owners])
+def _figures(rows: np.ndarray, owners: np.ndarray, search: GuardedSearch, problem: Problem) -> Figures:
+    figures = search.figures_of(rows, problem.region.factuals[owners])
     # a record that breaks a law, because its row does, is not typical
     return figures | {"typicality": np.maximum(figures["typicality"], problem.region.breaks_law(rows, owners))}
 
 
-def _with_figures(answers: Answers, problem: Problem, measured: Measured, purpose: np.ndarray) -> Answers:
-    figures = _typicality(answers.rows, answers.owners, problem, measured)
+def _with_figures(answers: Answers, search: GuardedSearch, problem: Problem, purpose: np.ndarray) -> Answers:
+    figures = _figures(answers.rows, answers.owners, search, problem)
     return replace(answers, figures={**answers.figures, **figures, "purpose": purpose})
 
 
-def _without_needless(search: GuardedSearch, part: Problem, rows: np.ndarray, measured: Measured) -> np.ndarray:
+def _without_needless(search: GuardedSearch, part: Problem, rows: np.ndarray) -> np.ndarray:
     """The options of different rows without changes that neither the decision needs nor what they are like."""
     owners, region = np.arange(len(rows)), part.region
-    level = _typicality(rows, owners, part, measured)["typicality"]
+    level = _figures(rows, owners, search, part)["typicality"]
 
     def as_typical(which: np.ndarray, versions: np.ndarray) -> np.ndarray:
-        return np.asarray(_typicality(versions, which, part, measured)["typicality"] <= level[which])
+        return np.asarray(_figures(versions, which, search, part)["typicality"] <= level[which])
 
     shifts = search.costs.shifts(region.factuals, rows) * region.cost
     return sparse(rows, owners, np.where(region.changed(rows, owners), shifts, 0.0), part, as_typical)

@@ -27,7 +27,7 @@ from attain.population.percentiles import Percentiles
 from attain.population.population import Scale
 from attain.population.relations import Relations
 from attain.population.typical import Guard, GuardSettings, Setting
-from attain.results.status import Status
+from attain.results.status import Status, Typicality
 from attain.schema import Schema
 from attain.tables import Region, unchanged
 
@@ -97,10 +97,6 @@ class GuardedSettings:
     """The cheapest versions that pass, put to the guard itself, for each option. (T)"""
     at_once: int = 4
     """Versions of a candidate that a model is asked about at a time, where it must be asked. (S)"""
-
-    # the easiest answer
-    easiest_values: int = 1024
-    """The most values of a column on the grid; a shift is then off by at most 0.001. (M)"""
 
     def engine(self, *, radius: float, effort: int, options: int, compiled: bool, only_back: bool) -> dict[str, float]:
         """The settings of the engine's search; with `only_back`, of one that only takes changes of given rows back."""
@@ -223,6 +219,12 @@ class GuardedSearch:
         The shares of real rows that the guard may refuse: of typical answers, and of unusual ones.
     effort
         How many times as many candidates are made better.
+    month_weight
+        What a month that an answer takes adds to its price; clocks then cost nothing. None where months cost nothing.
+    known
+        Whether enough real rows of the desired class are known; if not, the guard is that of all training rows.
+    notes
+        What a reader of the answers must know about the guard.
     """
 
     guard: Guard
@@ -233,46 +235,69 @@ class GuardedSearch:
     scale: Scale
     effort: int
     settings: GuardedSettings
+    month_weight: float | None = None
+    known: bool = True
+    notes: tuple[str, ...] = ()
 
-    def answers(self, problem: Problem, easiest: Answers | None) -> Answers:
-        """The answers of a batch, with their typicality and p-value, and the least total shift of any answer.
+    def figures_of(self, rows: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
+        """The typicality and p-value of rows (m, d), of people whose own are given, (m, d)."""
+        if not self.known or not len(rows):
+            outside, unknown = np.full(len(rows), float(Typicality.OUTSIDE)), np.full(len(rows), np.nan)
+            return {"typicality": outside, "typicality_p": unknown}
+        p_value, least = self._p_values(rows, own)
+        level = np.sum([least <= rate for rate in self.rates], axis=0).astype(np.float64)
+        return {"typicality": level, "typicality_p": np.round(p_value, 6)}
+
+    def price(self, problem: Problem, answers: Answers) -> np.ndarray:
+        """What answers of different months are compared by, (m,)."""
+        region = self.weighted(problem.region)
+        cost = self.costs.of(answers.rows, answers.owners, region)
+        cost = cost + (self.month_weight or 0.0) * region.months(answers.rows, answers.owners)
+        return np.asarray(cost + LESS_TYPICAL * answers.figures["typicality"])
+
+    def weighted(self, region: Region) -> Region:
+        """The region with the costs of changes: where months have a weight, clocks cost nothing by themselves."""
+        if self.month_weight is None or not region.schema.clocks:
+            return region
+        cost = region.cost.copy()
+        cost[:, list(region.schema.clocks)] = 0.0
+        return replace(region, cost=cost)
+
+    def answers(self, problem: Problem) -> Answers:
+        """The answers of a batch in the time that its region has, with their typicality and p-value.
 
         With other models, answers that are valid under all of them come first.
         """
-        holds_under = None
+        problem, holds_under = replace(problem, region=self.weighted(problem.region)), None
         if problem.others:
-            found, holds_under = self._robust(problem, easiest)
+            found, holds_under = self._robust(problem)
         else:
-            found = self._rated(*self._versions(problem, easiest), problem)
+            found = self._rated(*self._versions(problem), problem)
         sort_key = found.cost + LESS_TYPICAL * found.typicality
         changed = problem.region.changed(found.rows, found.owners)
         chosen = different_changes(sort_key, found.owners, changed, problem.options)
         chosen = chosen[np.lexsort((sort_key[chosen], found.owners[chosen]))]
         owners = found.owners[chosen]
-        figures = {
-            "typicality": found.typicality[chosen].astype(np.float64),
-            "typicality_p": np.round(found.p_value[chosen], 6),
-        }
-        if easiest is not None:
-            shift = np.full(len(problem), np.nan)
-            shift[easiest.owners] = np.where(easiest.figures["proven"], np.round(easiest.figures["cost"], 6), np.nan)
-            figures["easiest_shift"] = shift[owners]
+        level, p_value = found.typicality[chosen].astype(np.float64), np.round(found.p_value[chosen], 6)
+        if not self.known:
+            level, p_value = np.full(len(chosen), float(Typicality.OUTSIDE)), np.full(len(chosen), np.nan)
+        figures = {"typicality": level, "typicality_p": p_value}
         if holds_under is not None:
             figures["holds_under"] = holds_under[chosen]
         status = problem.statuses(owners, problem.out_of_budget(_reserve(problem)), Status.NO_CHANGE_FOUND)
         return Answers(found.rows[chosen], owners, sort_key[chosen], status, figures)
 
-    def _robust(self, problem: Problem, easiest: Answers | None) -> tuple[RatedVersions, np.ndarray]:
+    def _robust(self, problem: Problem) -> tuple[RatedVersions, np.ndarray]:
         """Answers valid under all models, or else under the first; and the share of the others each is valid under."""
         joint = JointGoal(problem.goal, problem.others)
         # half the budget is kept for rows without an answer that is valid under all models
         half = problem.ledger.subset(np.arange(len(problem)), problem.ledger.budget // 2)
         narrow = replace(problem, goal=joint, ledger=half)
-        found = self._rated(*self._versions(narrow, easiest), narrow)
+        found = self._rated(*self._versions(narrow), narrow)
         rest = np.setdiff1d(np.arange(len(problem)), found.owners)
         if rest.size:
             wide = problem.subset(rest)
-            more = self._rated(*self._versions(wide, None if easiest is None else easiest.subset(rest)), wide)
+            more = self._rated(*self._versions(wide), wide)
             more = more._replace(owners=rest[more.owners])
             found = RatedVersions(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
         return found, joint.share(found.rows) if len(found.rows) else np.empty(0)
@@ -282,35 +307,54 @@ class GuardedSearch:
         rows, left = rows.copy(), np.arange(len(rows))
         while left.size:  # what goes back may free what was tried before it
             before = rows[left]
-            given = Answers(before, np.arange(len(left)), np.zeros(len(left)), [])
-            found, owners = self._versions(problem.subset(left), given, only_back=True)
+            found, owners = self._versions(problem.subset(left), before)
             first = rank_within(owners) == 0
             rows[left[owners[first]]] = found[first]
             left = left[~np.asarray(unchanged(rows[left], before).all(axis=1))]
         return rows
 
-    def _versions(
-        self, problem: Problem, given: Answers | None, only_back: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _versions(self, problem: Problem, given: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What passes on the engine's shortlists, (m, d), and whose it is (m,): the cheapest of each row first.
 
-        The engine starts from real rows, and from what is `given`, at most one answer of each row. With `only_back`,
-        only changes of these are taken back, and distances have no limits.
+        The engine starts from real rows. Where answers are `given`, one of each row, it only takes changes of these
+        back, and distances have no limits.
         """
-        region, score = problem.region, problem.goal.compiled_score()
-        given_rows = [region.factuals[:0]] * len(problem)
-        if given is not None:
-            for owner, row in zip(given.owners, given.rows, strict=True):
-                given_rows[owner] = row[None]
+        score, left = problem.goal.compiled_score(), problem.rows_left(_reserve(problem))
         # where the compiled score does not know a person's record, the model is asked
-        known = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(region.start))
-        rows = [region.factuals[:0]] * len(problem)
-        for run, owners, compiled in ((self._run_compiled, known, score), (self._run_asking, ~known, None)):
-            if owners.any():
-                for i, found in run(problem, positions(owners), self._people(problem, compiled, only_back), given_rows):
-                    rows[i] = found
-        owners = np.repeat(np.arange(len(problem)), [len(found) for found in rows])
-        return np.concatenate([region.factuals[:0], *rows]), owners
+        known = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(problem.region.start))
+        given_rows = [problem.region.factuals[:0]] * len(problem) if given is None else given[:, None]
+        found = [problem.region.factuals[:0]] * len(problem)
+        if known.any():
+            search = Search(self._people(problem, score, given is not None))
+            for i in positions(known).tolist():
+                if problem.ledger.deadline.passed:
+                    break
+                search.begin(i, int(left[i]), given_rows[i])
+                search.run()
+                problem.charge_scored(i, search.asked)
+                found[i] = search.answers()
+        asked, asking = positions(~known), replace(problem, region=_any_number_of_changes(problem.region))
+        for start in range(0, len(asked), _IN_STEP):  # their searches ask the model in step
+            people = self._people(problem, None, given is not None)
+            searches = [Search(people) for _ in asked[start : start + _IN_STEP]]
+            for search, i in zip(searches, asked[start : start + _IN_STEP].tolist(), strict=True):
+                search.begin(i, int(left[i]), given_rows[i])
+            waiting = searches
+            while waiting:
+                parts = [search.propose() for search in waiting]
+                ends = np.cumsum([len(part) for part in parts])
+                whose = np.repeat([search.owner for search in waiting], [len(part) for part in parts])
+                tried = asking.ask(np.concatenate(parts), whose, reserve=_reserve(problem))
+                met, scores = np.zeros(len(whose), dtype=bool), np.full(len(whose), problem.goal.lowest)
+                met[tried.asked], scores[tried.asked] = tried.met, tried.score
+                for search, part, end in zip(waiting, parts, ends, strict=True):
+                    search.receive(met[end - len(part) : end].view(np.uint8), scores[end - len(part) : end])
+                # a search that asks about nothing has ended
+                waiting = [search for search, part in zip(waiting, parts, strict=True) if len(part)]
+            for search in searches:
+                found[search.owner] = search.answers()
+        owners = np.repeat(np.arange(len(problem)), [len(rows) for rows in found])
+        return np.concatenate([problem.region.factuals[:0], *found]), owners
 
     def _limits(self, rate: float) -> list[float]:
         """The largest outlier factors and distance, and how far off its relations a row may be."""
@@ -318,7 +362,8 @@ class GuardedSearch:
         # a limit of −∞, which nothing passes, is 0 for the engine
         return [max(limit, 0.0) for limit in (*limits.factors, limits.distance, self.relations.limit(rate))]
 
-    def _limit_table(self, only_back: bool) -> np.ndarray:
+    @cached_property
+    def _limit_table(self) -> np.ndarray:
         """The limits step by step, (steps, factors + 2); the last two columns are distance and relations.
 
         The first step is tighter by relations, and the last has no limits.
@@ -328,22 +373,33 @@ class GuardedSearch:
         if len(self.relations):
             table = np.concatenate((table[:1], table))
             table[0, -1] *= self.settings.inside_relations
-        if only_back:
-            table[:, :-1] = np.inf
         return np.concatenate((table, np.full((1, table.shape[1]), np.inf)))
 
-    def _people(self, problem: Problem, score: Score | None, only_back: bool) -> People:
+    @cached_property
+    def _radius(self) -> float:
+        """How near to a real row transplants are pulled."""
+        usual = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
+        return self.settings.inside * min(float(self._limit_table[0, -2]), usual)
+
+    @cached_property
+    def _grids(self) -> dict[bool, tuple[np.ndarray, np.ndarray]]:
+        """The values of each feature that are compared, by whether the model is compiled."""
+        schema, most = (
+            self.costs.percentiles.schema,
+            {True: self.settings.grid_values, False: self.settings.asked_values},
+        )
+        return {compiled: compared_values(schema, self.scale, number) for compiled, number in most.items()}
+
+    def _people(self, problem: Problem, score: Score | None, only_back: bool = False) -> People:
         region, schema, settings = problem.region, problem.region.schema, self.settings
-        limits = self._limit_table(only_back)
-        radius = min(float(limits[0, -2]), float(np.quantile(self.guard.own_distances, settings.radius_quantile)))
-        most = settings.asked_values if score is None else settings.grid_values
-        grid, n_values = compared_values(schema, self.scale, most)
-        # the engine counts changes beyond `most` as excess, so that final form must not refuse them
-        unlimited = replace(region, max_changes=np.full(len(region), len(schema)))
+        limits = self._limit_table.copy()
+        if only_back:
+            limits[:, :-1] = np.inf
+        grid, n_values = self._grids[score is not None]
         movable = np.zeros(region.frozen.shape, dtype=bool)
         movable[:, schema.free_columns] = ~region.frozen[:, schema.free_columns]
         return People(
-            settler=unlimited.settler,
+            settler=_any_number_of_changes(region).settler,
             price=self.costs.engine,
             crowd=self.crowds[0],
             known=self.crowds[1],
@@ -365,57 +421,13 @@ class GuardedSearch:
             ordered=np.array([feature.ordered for feature in schema]).view(np.uint8),
             limits=limits,
             settings=settings.engine(
-                radius=settings.inside * radius,
+                radius=self._radius,
                 effort=self.effort,
                 options=problem.options,
                 compiled=score is not None,
                 only_back=only_back,
             ),
         )
-
-    def _run_compiled(
-        self, problem: Problem, owners: np.ndarray, people: People, given_rows: list[np.ndarray]
-    ) -> list[tuple[int, np.ndarray]]:
-        """The versions found for each of `owners`, with the model compiled."""
-        found, search, left = [], Search(people), problem.rows_left(_reserve(problem))
-        for i in owners.tolist():
-            if problem.ledger.deadline.passed:
-                break
-            search.begin(i, int(left[i]), given_rows[i])
-            search.run()
-            problem.ledger.charge(np.array([i]), np.array([search.asked]))
-            problem.goal.count_compiled(search.asked)
-            found.append((i, search.answers()))
-        return found
-
-    def _run_asking(
-        self, problem: Problem, owners: np.ndarray, people: People, given_rows: list[np.ndarray]
-    ) -> list[tuple[int, np.ndarray]]:
-        """The versions found for each of `owners`, with the model asked: by all in step, one batch a step."""
-        found, left = [], problem.rows_left(_reserve(problem))
-        for start in range(0, len(owners), _IN_STEP):
-            searches = []
-            for i in owners[start : start + _IN_STEP].tolist():
-                searches.append(Search(people))
-                searches[-1].begin(i, int(left[i]), given_rows[i])
-            waiting = searches
-            while waiting:
-                parts = [search.propose() for search in waiting]
-                rows = np.concatenate(parts)
-                whose = np.repeat([search.owner for search in waiting], [len(part) for part in parts])
-                met, score = np.zeros(len(rows), dtype=bool), np.full(len(rows), problem.goal.lowest)
-                able = positions(problem.affordable(whose, _reserve(problem)))
-                if able.size:
-                    met[able], score[able], questions, _ = problem.goal.score_rows(rows[able])
-                    problem.ledger.charge(whose[able], questions)
-                ends = np.cumsum([len(part) for part in parts])
-                for search, part, end in zip(waiting, parts, ends, strict=True):
-                    at = slice(end - len(part), end)
-                    search.receive(met[at].view(np.uint8), score[at])
-                # a search that asks about nothing has ended
-                waiting = [search for search, part in zip(waiting, parts, strict=True) if len(part)]
-            found += [(search.owner, search.answers()) for search in searches]
-        return found
 
     def _rated(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> RatedVersions:
         """What passed on the engine's shortlists, of each owner the most typical first, then the cheapest.
@@ -438,12 +450,17 @@ class GuardedSearch:
         order = order[(first | rest)[order]]
         return RatedVersions(rows[order], owners[order], cost[order], typicality[order], p_value[order])
 
-    def _p_values(self, rows: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _p_values(self, rows: np.ndarray, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The p-values of rows by the guard, and the lesser of these and those by relations, (n,) each."""
         if not len(rows):
             return np.empty(0), np.empty(0)
         by_guard = self.guard.p_value(self.guard.score(rows))
         return by_guard, np.minimum(by_guard, self.relations.p_value(rows, own))
+
+
+def _any_number_of_changes(region: Region) -> Region:
+    """The region without `max_changes`: the engine counts changes beyond that as excess, and is not refused them."""
+    return replace(region, max_changes=np.full(len(region), len(region.schema)))
 
 
 def _reserve(problem: Problem) -> int:

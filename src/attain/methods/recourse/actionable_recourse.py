@@ -218,9 +218,7 @@ class LocalSearch:
         """Draws, then proposes and asks in rounds, while the budget lasts."""
         waiting = np.arange(len(self._problem))
         own = waiting[self._problem.affordable(waiting, self._reserve)]
-        self._remember(
-            self._problem.region.start[own], own, self._problem.judge(self._problem.region.start[own], own).score
-        )
+        self._remember(self._problem.region.start[own], own, self._problem.score(self._problem.region.start[own], own))
         for radius in _RADII:
             inner, outer = np.zeros(len(waiting)), np.full(len(waiting), radius)
             self._ask(*self._moves.draw(waiting, inner, outer, self._settings.samples // len(_RADII)))
@@ -236,7 +234,7 @@ class LocalSearch:
 
     def _ask(self, rows: np.ndarray, owners: np.ndarray) -> None:
         """Asks about rows that are new, allowed and affordable, and remembers the answers."""
-        tried = self._problem.evaluate(
+        tried = self._problem.ask(
             rows, owners, reserve=self._reserve, where=lambda rows: self._unseen(rows, owners), distinct=owners
         )
         self._remember(tried.rows[tried.asked], owners[tried.asked], tried.score)

@@ -239,7 +239,7 @@ class Climb:
         owners = np.arange(len(problem))
         owners = owners[problem.affordable(owners)]
         score = np.zeros(len(problem))
-        score[owners] = problem.judge(region.start[owners], owners).score
+        score[owners] = problem.score(region.start[owners], owners)
         self._climb(region.start[owners], owners, score[owners])
         for turn in range(1 + _RESTARTS):
             waiting = owners if turn == 0 else owners[pool.size[owners] == 0]
@@ -256,7 +256,7 @@ class Climb:
         Hits go into the pool.
         """
         cheap = (lambda rows: self.costs.of(rows, owners) <= self.limit) if self.fixed else None
-        rows, asked, met, score, _ = tried = self.problem.evaluate(rows, owners, where=cheap)
+        rows, asked, met, score, _ = tried = self.problem.ask(rows, owners, where=cheap)
         hits = tried.hits
         ranking = -score[met] if self.fixed else self.costs.of(rows[hits], owners[hits])
         self.pool.add(rows[hits], owners[hits], ranking)

@@ -22,6 +22,7 @@ from attain.core.arrays import positions, rank_within
 from attain.core.progress import track
 from attain.methods.search.problem import Answers, Problem, different_changes
 from attain.models import JointGoal, Judgement
+from attain.population.percentiles import Percentiles, total_shift
 from attain.results.status import Status, Typicality
 from attain.tables import Region, Table, unchanged
 
@@ -86,7 +87,8 @@ def last_check(problem: Problem, answers: Answers) -> Answers:
     """The last check: final form again, every rule again, the model's own decision. At most n options for each row."""
     region, owners = problem.region, answers.owners
     rows = region.after(answers.rows, owners).final_form(answers.rows, np.arange(len(owners)))
-    decided = problem.decide(rows, owners)
+    decided = problem.goal.confirm_rows(rows)
+    problem.ledger.charge(owners, decided.asked)  # even after the deadline
     good = region.allows(rows, owners) & decided.met
     good &= region.changed(rows, owners).any(axis=1) | region.waits(rows, owners)
     order = np.lexsort((answers.sort_key, owners))
@@ -187,15 +189,16 @@ HORIZONS: Final = (math.inf, 24, 12, 6, 0)
 """The months that are searched; the first is all the time that there is."""
 _LONGEST_WAIT: Final = 60
 """The most months after which rows are asked about as they stand."""
-_TOLD: Final = (Status.BUDGET_SPENT, Status.SHELLS_SPENT, Status.NO_CHANGE_FOUND)
-"""Of the ways in which the searches of a row ended, the first of these is told; else that it is out of reach."""
+_STATUS_PRIORITY: Final = (Status.BUDGET_SPENT, Status.SHELLS_SPENT, Status.NO_CHANGE_FOUND)
+"""The status of a row without an answer is the first of these that a search of it ended with, else OUT_OF_REACH."""
 
 
-def in_time(
+def over_horizons(
     problem: Problem,
     search: Callable[[Problem], Answers],
     price: Callable[[Problem, Answers], np.ndarray],
-    measured: Callable[[np.ndarray, np.ndarray], Figures],
+    figures_of: Callable[[np.ndarray, np.ndarray], Figures] = lambda rows, own: {},
+    *,
     months_cost: bool = False,
 ) -> Answers:
     """The answers of a search; in a schema with clocks, those of several spans of time, the cheapest first.
@@ -206,7 +209,7 @@ def in_time(
         The rows, and what finds answers for them in the time that a problem's region has.
     price
         What answers cost, clocks included, (m,).
-    measured
+    figures_of
         The figures of answers (m, d) that follow from the rows and people's own (m, d), such as their typicality.
     months_cost
         Whether the price grows with the months of changes, too: then paces alone are a reason for several spans.
@@ -216,7 +219,7 @@ def in_time(
         return search(problem)
     last = np.minimum(region.max_months, _LONGEST_WAIT)
     owners, rows = _soonest(problem, region.factuals, np.arange(n), np.ones(n), last)
-    waiting = Answers(rows, owners, np.zeros(len(rows)), [], measured(rows, region.factuals[owners]))
+    waiting = Answers(rows, owners, np.zeros(len(rows)), [], figures_of(rows, region.factuals[owners]))
     level = waiting.figures.get("typicality", np.zeros(len(rows)))
     enough = np.full(n, math.inf)
     enough[owners] = np.where(level > Typicality.TYPICAL, math.inf, region.months(rows, owners))
@@ -234,10 +237,21 @@ def in_time(
             found.append(replace(answers, owners=some[answers.owners]))
             for i, status in zip(some, answers.status, strict=True):
                 ended[i].append(status)
-    cheapest = sooner(problem, _cheapest(problem, Answers.concatenated(found), price), measured)
+    cheapest = sooner(problem, _cheapest(problem, Answers.concatenated(found), price), figures_of)
     cheapest, answered = _cheapest(problem, cheapest, price), set(cheapest.owners.tolist())
-    told = [next((status for status in _TOLD if status in some), Status.OUT_OF_REACH) for some in ended]
-    return replace(cheapest, status=[Status.FOUND if i in answered else status for i, status in enumerate(told)])
+    ended_as = [next((status for status in _STATUS_PRIORITY if status in some), Status.OUT_OF_REACH) for some in ended]
+    return replace(cheapest, status=[Status.FOUND if i in answered else status for i, status in enumerate(ended_as)])
+
+
+def shift_price(percentiles: Percentiles) -> Callable[[Problem, Answers], np.ndarray]:
+    """The price of answers by their total shift, clocks included."""
+
+    def price(problem: Problem, answers: Answers) -> np.ndarray:
+        region, owners = problem.region, answers.owners
+        shifts = percentiles.shift(region.factuals[owners], answers.rows)
+        return total_shift(shifts * region.cost[owners], region.schema.free_columns)
+
+    return price
 
 
 def _soonest(
@@ -247,34 +261,30 @@ def _soonest(
 
     Nothing but time may differ, and some row must change or wait.
     """
-    region, number = problem.region, np.maximum(last - first + 1, 0).astype(np.intp)
+    number = np.maximum(last - first + 1, 0).astype(np.intp)
     of = np.repeat(np.arange(len(rows)), number)
-    later, each = region.subset(owners[of]).at(first[of] + rank_within(of)), np.arange(len(of))
-    made = later.final_form(rows[of], each)
-    changed = region.changed(rows, owners)
-    worth = np.asarray((unchanged(made, rows[of]) | ~changed[of]).all(axis=1)) & later.allows(made, each)
-    worth &= (later.changed(made, each) == changed[of]).all(axis=1)
-    worth &= np.asarray(changed.any(axis=1))[of] | later.waits(made, each)
-    worth[1:] &= ~np.asarray(unchanged(made[1:], made[:-1]).all(axis=1)) | (of[1:] != of[:-1])
-    asked = positions(worth)
-    asked = asked[problem.affordable(owners[of[asked]])]
+
+    def differ(made: np.ndarray) -> np.ndarray:
+        """Which rows are not the same as a month before."""
+        same = np.zeros(len(made), dtype=bool)
+        same[1:] = np.asarray(unchanged(made[1:], made[:-1]).all(axis=1)) & (of[1:] == of[:-1])
+        return ~same
+
     if problem.others:
         problem = replace(problem, goal=JointGoal(problem.goal, problem.others))
-    met = asked[problem.judge(made[asked], owners[of[asked]]).met]
-    met = met[rank_within(of[met]) == 0]
-    return of[met], made[met]
+    tried = problem.ask(rows[of], owners[of], months=first[of] + rank_within(of), where=differ)
+    hits = tried.hits[rank_within(of[tried.hits]) == 0]
+    return of[hits], tried.rows[hits]
 
 
-def sooner(problem: Problem, answers: Answers, measured: Callable[[np.ndarray, np.ndarray], Figures]) -> Answers:
+def sooner(problem: Problem, answers: Answers, figures_of: Callable[[np.ndarray, np.ndarray], Figures]) -> Answers:
     """The answers after as little time as their changes need, if the decision flips then and they are as typical."""
     region, rows, owners = problem.region, answers.rows.copy(), answers.owners
     assert region.book.timing is not None
     needed = region.book.timing.needed(rows, region.factuals[owners])
     of, made = _soonest(problem, rows, owners, needed, region.months(rows, owners) - 1)
-    known, figures = (
-        measured(made, region.factuals[owners[of]]),
-        {name: values.copy() for name, values in answers.figures.items()},
-    )
+    known = figures_of(made, region.factuals[owners[of]])
+    figures = {name: values.copy() for name, values in answers.figures.items()}
     as_good = ~(known["typicality"] > figures["typicality"][of]) if "typicality" in known else np.ones(len(of), bool)
     rows[of[as_good]] = made[as_good]
     for name, values in known.items():

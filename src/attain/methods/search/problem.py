@@ -1,6 +1,6 @@
 """What a search is given (`Problem`, `Ledger`, `Deadline`) and gives back (`Answers`), and what searches share.
 
-`Problem.evaluate` is the one way from a candidate to an answer; `diverse` and `different_changes` choose options.
+`Problem.ask` is the only way from a candidate to a decision; `diverse` and `different_changes` choose options.
 """
 
 from __future__ import annotations
@@ -91,12 +91,10 @@ class Ledger:
         self.spent += number
         if self._parent is not None:
             ledger, owners = self._parent
-            whole = np.zeros_like(ledger.spent)
-            whole[owners] = number
-            ledger._add(whole)
+            ledger._add(np.bincount(owners, number, minlength=len(ledger.spent)).astype(np.int64))
 
 
-class Evaluated(NamedTuple):
+class Asked(NamedTuple):
     """What became of n candidates.
 
     Attributes
@@ -104,7 +102,7 @@ class Evaluated(NamedTuple):
     rows
         The candidates in final form, (n, d).
     asked
-        The positions of those that the model was asked about, (m,): allowed, and within the budget.
+        The positions of those that the model was asked about, (m,): admitted, and within the budget.
     met, score
         Of those, which flip the decision, and how clearly, (m,) each.
     unaffordable
@@ -165,32 +163,34 @@ class Problem:
         """The problem of some rows; what is charged to it is charged here too."""
         return replace(self, region=self.region.subset(owners), ledger=self.ledger.subset(owners))
 
-    def judge(self, rows: np.ndarray, owners: np.ndarray, *, charged: bool = True) -> Judgement:
-        """What the goal says of rows, charged to their owners whatever the budget says.
+    def examine(self, rows: np.ndarray) -> Judgement:
+        """What the goal says of rows that nobody is offered, such as answers without one of their changes.
 
-        After the deadline the model is not asked, and no row meets the goal.
+        They are not charged. After the deadline the model is not asked, and no row meets the goal.
         """
         if self.ledger.deadline.passed:
             n = len(rows)
             return Judgement(np.zeros(n, dtype=bool), np.full(n, self.goal.lowest), np.zeros(n, dtype=np.int64))
-        judged = self.goal.score_rows(rows)
-        if charged:
-            self.ledger.charge(owners, judged.asked)
-        return judged
+        return self.goal.score_rows(rows)
 
-    def decide(self, rows: np.ndarray, owners: np.ndarray) -> Judgement:
-        """What the goal decides about rows in the end, charged to their owners, even after the deadline."""
-        judged = self.goal.confirm_rows(rows)
-        self.ledger.charge(owners, judged.asked)
-        return judged
+    def score(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """How close people's own records are to the goal, (n,), for searches that start there; charged to them."""
+        examined = self.examine(rows)
+        self.ledger.charge(owners, examined.asked)
+        return examined.score
+
+    def charge_scored(self, owner: int, rows: int) -> None:
+        """Charges rows that a search has ranked by the compiled score, as if the model had been asked about them."""
+        self.ledger.charge(np.array([owner]), np.array([rows]))
+        self.goal.count_compiled(rows)
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray | None = None) -> np.ndarray:
-        """Which of these rows can still be asked about; `reserve` as in `evaluate`."""
+        """Which of these rows can still be asked about; `reserve` as in `ask`."""
         return self.ledger.affordable(owners, self._kept_back(reserve), self.price)
 
     @property
     def price(self) -> int:
-        """The most questions that `judge` asks about a row."""
+        """The most questions that `ask` puts to the model about a row."""
         return self.goal.most_questions
 
     @property
@@ -203,7 +203,7 @@ class Problem:
         more = 0 if reserve is None else np.maximum(reserve - self.options, 0)
         return self.last_price + more * self.price
 
-    def evaluate(
+    def ask(
         self,
         rows: np.ndarray,
         owners: np.ndarray,
@@ -211,8 +211,9 @@ class Problem:
         reserve: int | np.ndarray | None = None,
         where: Callable[[np.ndarray], np.ndarray] | None = None,
         distinct: np.ndarray | None = None,
-        in_final_form: bool = False,
-    ) -> Evaluated:
+        months: np.ndarray | None = None,
+        scored: bool = False,
+    ) -> Asked:
         """Puts candidates into final form, drops those that break a rule or the budget, and asks about the rest.
 
         Parameters
@@ -226,38 +227,40 @@ class Problem:
             A further condition on the candidates in final form, (n, d) → (n,), checked before the model is asked.
         distinct
             Of candidates that are equal and have the same number here, (n,), only the first is asked about.
-        in_final_form
-            Says that the candidates are in final form already.
+        months
+            Asks about the candidates as they are after so many months, (n,), with the same changes.
+        scored
+            Asks also about candidates that break a rule, for their scores; they never count as flipping the decision.
         """
-        if in_final_form:
-            admitted = self.region.admits(rows, owners)
-        else:
+        if months is None:
             rows, admitted = self.region.form_and_admit(rows, owners)
+        else:
+            rows, admitted = self.region.later(rows, owners, months)
         if where is not None:
             admitted &= where(rows)
-        chosen = positions(admitted)
+        chosen = np.arange(len(rows)) if scored else positions(admitted)
         if distinct is not None:
             chosen = chosen[first_of_each(rows[chosen], distinct[chosen])]
         affordable = self.affordable(owners[chosen], reserve)
         asked, unaffordable = chosen[affordable], chosen[~affordable]
         met, score, questions, _ = self.goal.score_rows(rows[asked])
         self.ledger.charge(owners[asked], questions)
-        return Evaluated(rows, asked, met, score, unaffordable)
+        return Asked(rows, asked, met & admitted[asked], score, unaffordable)
 
     def accepts(
         self, rows: np.ndarray, owners: np.ndarray, where: Callable[[np.ndarray], np.ndarray] | None = None
     ) -> np.ndarray:
-        """Which candidates are answers; `where` as in `evaluate`."""
+        """Which candidates are answers; `where` as in `ask`."""
         accepted = np.zeros(len(rows), dtype=bool)
-        accepted[self.evaluate(rows, owners, where=where).hits] = True
+        accepted[self.ask(rows, owners, where=where).hits] = True
         return accepted
 
     def rows_left(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
-        """How many rows may still be asked about for each owner, (n,); `reserve` as in `evaluate`."""
+        """How many rows may still be asked about for each owner, (n,); `reserve` as in `ask`."""
         return np.asarray(np.maximum(self.ledger.left - self._kept_back(reserve), 0) // self.price)
 
     def out_of_budget(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
-        """Which owners may not be asked about once more, (n,); `reserve` as in `evaluate`."""
+        """Which owners may not be asked about once more, (n,); `reserve` as in `ask`."""
         return self.rows_left(reserve) == 0
 
     def statuses(
@@ -455,7 +458,7 @@ def ranked_hits(
     active, start, stop = np.arange(len(problem)), 0, block
     while active.size:
         rows, owners, ranks = source(active, start, stop)
-        tried = problem.evaluate(rows, owners, reserve=reserve, distinct=owners)
+        tried = problem.ask(rows, owners, reserve=reserve, distinct=owners)
         cut[owners[tried.unaffordable]] = True
         hit = tried.hits
         parts.append((tried.rows[hit], owners[hit], ranks[hit], tried.score[tried.met]))
