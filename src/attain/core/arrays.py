@@ -35,6 +35,12 @@ def positions(mask: BoolArray) -> IndexArray:
     return mask.nonzero()[0]
 
 
+def unchanged(before: FloatArray, after: FloatArray) -> BoolArray:
+    """Which cells are equal, or missing on both sides."""
+    same: BoolArray = (before == after) | (np.isnan(before) & np.isnan(after))
+    return same
+
+
 def rank_within(owners: np.ndarray) -> np.ndarray:
     """The position of each entry among those of its owner; owners are sorted."""
     every = np.arange(len(owners))

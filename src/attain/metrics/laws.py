@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.core.arrays import BoolArray, FloatArray, IndexArray, unchanged
 from attain.core.errors import AttainError
 from attain.population.measuring import measured
 from attain.population.percentiles import Percentiles
@@ -26,7 +26,7 @@ from attain.schema import Schema
 from attain.schema.evaluator import evaluate
 from attain.schema.laws import Law
 from attain.tables import RuleBook, on_grid
-from attain.tables.cells import ordinary_cells, unchanged
+from attain.tables.table import ordinary_cells
 
 FAR = 2.0
 """How many limits off is far."""

@@ -21,12 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.core.arrays import BoolArray, FloatArray, IndexArray, unchanged
 from attain.core.text import plain
 from attain.engine.typical import Relations as Engine
 from attain.schema import Feature, Schema
 from attain.schema.feature import ordinary
-from attain.tables.cells import unchanged
 
 QUANTILES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0)
 """Where the knots of a column lie, unless it has few different values."""

@@ -1,12 +1,12 @@
 """Frames as one float64 matrix, and the region of it that each row may reach."""
 
+from attain.core.arrays import unchanged
 from attain.engine.cells import on_grid, snapped, spacing
 from attain.schema.feature import ordinary
-from attain.tables.cells import is_on_grid, unchanged, without_unseen
 from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import KINDS_OF_VIOLATION, Region
 from attain.tables.rules import RuleBook
-from attain.tables.table import Errors, Layout, Table
+from attain.tables.table import Errors, Layout, Table, is_on_grid, without_unseen
 from attain.tables.timing import Timing
 
 __all__ = [

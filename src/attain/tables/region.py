@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from attain.core.arrays import unchanged
 from attain.engine.cells import on_grid, snapped
 from attain.engine.settle import Settler
 from attain.schema.constraints import Constraints
-from attain.schema.evaluator import evaluate
 from attain.schema.feature import VALUE, Feature, ordinary
 from attain.schema.schema import Rule, Schema
-from attain.tables.cells import is_on_grid, ordinary_cells, unchanged
 from attain.tables.rules import RuleBook
-from attain.tables.table import Table
+from attain.tables.table import Table, is_on_grid, ordinary_cells
 from attain.tables.timing import Timing
 
 KINDS_OF_VIOLATION = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
@@ -111,7 +110,7 @@ class Region:
         stated = [j for j, feature in enumerate(schema) if feature.special or not feature.numeric]
         states = {j: _states(schema.features[j], factuals[:, j]) for j in stated}
         # what the call asks for; a pinned cell may not change, a held one also where a pinned one is computed from it
-        pinned = _pinned(schema, factuals)
+        pinned = book.pinned(factuals)
         for owners, given in constraints.resolved(schema, table.labels):
             for name in given.immutable:
                 pinned[owners, schema.position(name)] = True
@@ -122,7 +121,7 @@ class Region:
             if given.max_months is not None:
                 max_months[owners] = np.minimum(max_months[owners], given.max_months)
             _tighten_owners(schema, factuals, low, high, owners, given)
-        held = _held(pinned, book)
+        held = book.held(pinned)
         if book.timing is not None:
             clocks, runs = list(book.timing.clocks), book.timing.runs(factuals)
             max_months = np.minimum(max_months, book.timing.longest(factuals, np.where(held, factuals, high)))
@@ -133,7 +132,7 @@ class Region:
         _move_inwards(low, high, narrow)
         limits = frozen, frozen, low, high, states, cost, max_changes, max_months
         region = cls(schema, factuals, factuals, *limits, book, narrow)
-        without_laws = region._stuck() | frozen | _held(pinned, book.without_laws)
+        without_laws = region._stuck() | frozen | book.without_laws.held(pinned)
         with_laws = without_laws | held
         with_laws[:, list(region.following)] = True
         return replace(region, frozen=with_laws, frozen_without_laws=without_laws).at(max_months)
@@ -378,23 +377,6 @@ class Region:
         return broken
 
 
-def _pinned(schema: Schema, factuals: np.ndarray) -> np.ndarray:
-    """Which cells are immutable for their row by `immutable_if`, (n, d)."""
-    pinned = np.zeros(factuals.shape, dtype=bool)
-    if schema.conditions:
-        columns, conditions = zip(*schema.conditions, strict=True)
-        pinned[:, columns] = evaluate(schema.features, factuals, *(rule.formula for rule in conditions)) == 1
-    return pinned
-
-
-def _held(pinned: np.ndarray, book: RuleBook) -> np.ndarray:
-    """The pinned cells, and those that they are computed from, (n, d)."""
-    held = pinned.copy()
-    for one in reversed(book.derivations):
-        held[:, one.inputs] |= held[:, [one.column]]
-    return held
-
-
 def _absolute(
     schema: Schema, own: np.ndarray, on_scale: np.ndarray, observed: tuple[np.ndarray, np.ndarray] | None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -457,7 +439,10 @@ def _states(feature: Feature, own: np.ndarray) -> np.ndarray:
     names: list[object] = [*feature.special, VALUE] if feature.numeric else list(feature.levels)
     # without transitions a level may become any other; a special code, or an ordinary number, stays one
     allowed = np.full((len(own), len(names)), not feature.numeric)
-    current = _current_state(feature, own)
+    # the position of each row's state in `names`, -1 where it is missing
+    current = np.where(np.isnan(own), -1, len(feature.special) if feature.numeric else own).astype(np.intp)
+    for k, code in enumerate(feature.special):
+        current[own == code] = k
     avoided = set(feature.avoid)
     if avoided:
         allowed[:, [name in avoided for name in names]] = False
@@ -471,15 +456,3 @@ def _states(feature: Feature, own: np.ndarray) -> np.ndarray:
     if feature.numeric:
         allowed[current == -1, -1] = True  # a missing number may be filled with an ordinary one, if it is fillable
     return allowed
-
-
-def _current_state(feature: Feature, own: np.ndarray) -> np.ndarray:
-    """The position of each row's state among the levels, or the special codes and ordinary; −1 where missing."""
-    missing = np.isnan(own)
-    if not feature.numeric:
-        return np.where(missing, -1, np.where(missing, 0, own)).astype(np.intp)
-    state = np.full(len(own), len(feature.special), dtype=np.intp)
-    for k, code in enumerate(feature.special):
-        state[own == code] = k
-    state[missing] = -1
-    return state

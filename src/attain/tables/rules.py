@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from attain.engine.rules import Rules
-from attain.schema.evaluator import Assembler, Span
+from attain.schema.evaluator import Assembler, Span, evaluate
 from attain.schema.formulas import Among, And, Comparison, Expression, Formula, Implication
 from attain.schema.schema import Law, Rule, Schema
 from attain.tables.timing import Timing
@@ -117,6 +117,21 @@ class RuleBook:
         """Which rule (column) holds in which row; one that is not certainly broken holds."""
         engine, spans = self._compiled
         return engine.values(rows, spans) != -1.0
+
+    def pinned(self, factuals: np.ndarray) -> np.ndarray:
+        """Which cells are immutable for their row by `immutable_if`, (n, d)."""
+        schema, pinned = self.schema, np.zeros(factuals.shape, dtype=bool)
+        if schema.conditions:
+            columns, conditions = zip(*schema.conditions, strict=True)
+            pinned[:, columns] = evaluate(schema.features, factuals, *(rule.formula for rule in conditions)) == 1
+        return pinned
+
+    def held(self, pinned: np.ndarray) -> np.ndarray:
+        """The pinned cells, and those that they are computed from, (n, d)."""
+        held = pinned.copy()
+        for one in reversed(self.derivations):
+            held[:, one.inputs] |= held[:, [one.column]]
+        return held
 
     @cached_property
     def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

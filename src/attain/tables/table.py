@@ -11,16 +11,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from attain.core.arrays import BoolArray, FloatArray, unchanged
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, Library, library_named, open_frame
+from attain.engine.cells import on_grid
 from attain.schema.feature import Feature
 from attain.schema.reading import ReadRows, read_columns, read_rows
 from attain.schema.schema import Schema
-from attain.tables.cells import unchanged
 
 Errors: TypeAlias = Literal["raise", "status"]
 """What becomes of a row that cannot be read: an exception, or a status of its own."""
@@ -37,10 +39,20 @@ class Layout:
     unseen: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """By column, levels that the schema does not have; in the matrix they follow the schema's: K, K + 1, …"""
 
+    @cached_property
+    def places(self) -> dict[str, tuple[int, Feature, Feature]]:
+        """By column of the frame: its matrix column, its feature, and the same with its unseen levels."""
+        found = {}
+        for name in self.columns:
+            j, unseen = self.schema.position(name), self.unseen.get(name)
+            feature = self.schema.features[j]
+            found[name] = j, feature, replace(feature, levels=(*feature.levels, *unseen)) if unseen else feature
+        return found
+
     @property
     def positions(self) -> np.ndarray:
         """The matrix column of each column of the frame."""
-        return np.array([self.schema.position(name) for name in self.columns], dtype=np.intp)
+        return np.array([j for j, _, _ in self.places.values()], dtype=np.intp)
 
     @property
     def narrow(self) -> dict[int, type[np.floating[Any]]]:
@@ -55,31 +67,29 @@ class Layout:
         """
         target = self.library if library is None else library_named(library)
         dtypes = self.dtypes if target is self.library else {}
-        names = self.columns if columns is None else columns
-        cells = {name: values[:, self.schema.position(name)] for name in names}
-        return target.build(
-            {name: (column, self._feature(name, column), dtypes.get(name)) for name, column in cells.items()},
-            len(values),
-        )
+        made = {}
+        for name in self.columns if columns is None else columns:
+            made[name] = *self._column(name, values), dtypes.get(name)
+        return target.build(made, len(values))
 
-    def _feature(self, name: str, cells: np.ndarray) -> Feature:
-        """The feature of a column, with the unseen levels if cells have one."""
-        feature = self.schema[name]
-        if name not in self.unseen or not (cells >= len(feature.levels)).any():
-            return feature
-        return replace(feature, levels=(*feature.levels, *self.unseen[name]))
+    def _column(self, name: str, values: np.ndarray) -> tuple[np.ndarray, Feature]:
+        """The cells of a column, and its feature, with the unseen levels if cells have one."""
+        j, feature, wider = self.places[name]
+        cells = values[:, j]
+        return cells, wider if wider is not feature and (cells >= len(feature.levels)).any() else feature
 
     def has_unseen(self, rows: np.ndarray) -> np.ndarray:
         """Which rows of the matrix have a level that the schema does not have."""
         found = np.zeros(len(rows), dtype=bool)
         for name in self.unseen:
-            found |= rows[:, self.schema.position(name)] >= len(self.schema[name].levels)
+            j, feature, _ = self.places[name]
+            found |= rows[:, j] >= len(feature.levels)
         return found
 
     def array(self, values: np.ndarray) -> np.ndarray:
         """Rows of the matrix in the frame's column order: an array of floats, or of objects if levels are strings."""
         ordered = values[:, self.positions]
-        features = [self._feature(name, ordered[:, j]) for j, name in enumerate(self.columns)]
+        features = [self._column(name, values)[1] for name in self.columns]
         if all(f.numeric for f in features):
             return ordered
         if all(f.numeric or all(isinstance(level, int | float) for level in f.levels) for f in features):
@@ -181,11 +191,12 @@ class Table:
 
 def _with_steps(schema: Schema, steps: Mapping[str, float | None]) -> Schema:
     """The schema in which new numbers are multiples of what their dtype can hold, too."""
-    features = tuple(
-        replace(feature, step=_common_multiple(feature.step, steps[feature.name])) if feature.numeric else feature
-        for feature in schema
-    )
-    return schema if features == schema.features else replace(schema, features=features)
+    features = list(schema.features)
+    for j, feature in enumerate(features):
+        if feature.numeric and steps[feature.name] != feature.step:
+            step = _common_multiple(feature.step, steps[feature.name])
+            features[j] = feature if step == feature.step else replace(feature, step=step)
+    return schema if tuple(features) == schema.features else replace(schema, features=tuple(features))
 
 
 def _common_multiple(step: float | None, other: float | None) -> float | None:
@@ -211,3 +222,26 @@ def _check_columns(columns: Sequence[str], schema: Schema, name: str) -> None:
             f"{name} has columns that the schema does not have: {listed(extra)}; drop them, or add them to the schema "
             "(as immutable, if they only describe the row)"
         )
+
+
+def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
+    """Whether each value is a grid value."""
+    return np.asarray(on_grid(values, step) == values)
+
+
+def ordinary_cells(schema: Schema, rows: FloatArray) -> BoolArray:
+    """Which cells of rows, (n, d), hold a value on their feature's own scale: neither missing nor a special code."""
+    known = ~np.isnan(rows)
+    if schema.codes.size:
+        known &= ~(rows[:, :, None] == schema.codes).any(axis=2)
+    return known
+
+
+def without_unseen(schema: Schema, rows: FloatArray) -> FloatArray:
+    """The rows with levels that the schema does not have as missing; only immutable columns can have any."""
+    for j in schema.immutable_columns:
+        unseen = rows[:, j] >= (len(schema.features[j].levels) or np.inf)
+        if unseen.any():
+            rows = rows.copy()
+            rows[unseen, j] = np.nan
+    return rows

@@ -16,12 +16,15 @@ import math
 
 import numpy as np
 
+from attain.core.arrays import unchanged
+from attain.engine.cells import on_grid, spacing
 from attain.schema.feature import ordinary
 from attain.schema.schema import Schema
-from attain.tables.cells import on_grid_below, on_grid_beyond, unchanged
 
 _ROUNDING = 1e-9
 """The share of a month that rounding may add."""
+_APART = 1e-6
+"""The share of the distance between grid values that rounding may lose."""
 _CENTURY = 1200.0
 
 
@@ -137,6 +140,19 @@ class Timing:
         rows = rows.copy()
         rows[:, list(self.clocks)] = self.advanced(rows, months)
         return rows
+
+
+def on_grid_below(values: np.ndarray, step: float | None) -> np.ndarray:
+    """The largest grid value that is not above each value, but for rounding errors."""
+    nearest, apart = on_grid(values, step), spacing(values, step)
+    with np.errstate(invalid="ignore"):
+        return np.where(nearest > values + _APART * apart, on_grid(nearest - apart, step), nearest)
+
+
+def on_grid_beyond(values: np.ndarray, step: float | None) -> np.ndarray:
+    """The grid value that follows each value."""
+    below = on_grid_below(values, step)
+    return on_grid(below + spacing(below, step), step)
 
 
 def _whole(months: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from attain.density.likelihoods import Likelihood
 from attain.schema import Feature
-from attain.tables.cells import is_on_grid
+from attain.tables import is_on_grid
 
 DRAWS = 4000
 _ENDS = (1e-9, 1 - 1e-9)
