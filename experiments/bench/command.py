@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attain.cli.layer import INTERRUPTED, Given
+from attain.cli.layer import INTERRUPTED, Arguments
 from attain.cli.terminal import note, say, say_json, width
 from attain.core.errors import AttainError
 from experiments.bench.methods import METHODS, OUTSIDE, Factory, MethodFactory
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _QUICK_PEOPLE, _PEOPLE = 20, 100
 
 
-def run(given: Given) -> int:
+def run(given: Arguments) -> int:
     """Performs the missing runs, writes and reports."""
     from attain.core.files import check_writable
     from benchmarks.report import made_by
@@ -63,7 +63,7 @@ def run(given: Given) -> int:
     return 0
 
 
-def _frame(given: Given) -> pd.DataFrame:
+def _frame(given: Arguments) -> pd.DataFrame:
     """The rows of every run, after performing those that are missing."""
     from experiments.bench.cases import LOADERS
     from experiments.bench.classifiers import CLASSIFIERS, QUICK
@@ -165,7 +165,7 @@ def _squeezed(text: str) -> str:
     return re.sub(r"[-_, ]", "", text).lower()
 
 
-def _check(given: Given) -> None:
+def _check(given: Arguments) -> None:
     for flag, value, least in (("--people", given.people, 1), ("--budget", given.budget, 2), ("--jobs", given.jobs, 1)):
         if value is not None and value < least:
             raise AttainError(f"{flag} must be an integer ≥ {least}, got {value}")

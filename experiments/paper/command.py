@@ -6,11 +6,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from attain.cli.layer import INTERRUPTED, Given
+from attain.cli.layer import INTERRUPTED, Arguments
 from attain.cli.terminal import say, say_json
 
 
-def run(given: Given) -> int:
+def run(given: Arguments) -> int:
     """Runs, writes and reports."""
     from attain.core.checks import check_integer
     from experiments.paper import FULL, QUICK

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from attain.cli.evaluate import comparison_inputs
-from attain.cli.layer import NOBODY, Given
+from attain.cli.layer import NO_ANSWERS, Arguments
 from attain.cli.terminal import say, say_json, width
 
 
-def run(given: Given) -> int:
+def run(given: Arguments) -> int:
     """Sweeps, writes and reports; returns the exit code."""
     from experiments.research.capacity import capacity
 
@@ -20,4 +20,4 @@ def run(given: Given) -> int:
         print(card.text(width()))
         if written:
             say(f"\nWritten: {', '.join(written)}")
-    return 0 if (card.table["found"] > 0).any() else NOBODY
+    return 0 if (card.table["found"] > 0).any() else NO_ANSWERS

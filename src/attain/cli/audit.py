@@ -6,7 +6,7 @@ from typing import Final
 
 from attain.audit import new_key, read_key, read_lines, regenerate, verify
 from attain.cli.inputs import read_model, read_people
-from attain.cli.layer import DIFFERS, Given
+from attain.cli.layer import DIFFERS, Arguments
 from attain.cli.terminal import counted, note, say, say_json, width
 from attain.core.text import table
 from attain.methods.persistence import load
@@ -17,14 +17,14 @@ _SHOWN: Final = 20
 _LISTED: Final = ("number", "time", "id", "kind", "status")
 
 
-def verify_log(given: Given) -> int:
+def verify_log(arguments: Arguments) -> int:
     """Prints what was altered; returns the exit code."""
-    found = verify(given.log, key=read_key(given.key), expect=given.expect)
+    found = verify(arguments.log, key=read_key(arguments.key), expect=arguments.expect)
     code = 0 if found else DIFFERS
-    if given.json:
+    if arguments.json:
         facts = {name: getattr(found, name) for name in ("lines", "head", "repairs", "signed", "end_known")}
         problems = [{"line": line, "problem": text} for line, text in found.problems]
-        say_json({"log": given.log, "intact": bool(found), **facts, "problems": problems})
+        say_json({"log": arguments.log, "intact": bool(found), **facts, "problems": problems})
         return code
     for line, text in found.problems[:_SHOWN]:
         say(f"Line {line}: {text}." if line else f"{text[0].upper()}{text[1:]}.")
@@ -38,29 +38,31 @@ def verify_log(given: Given) -> int:
         note("there is no head to compare with, so missing lines at the end would not be noticed; pass --expect")
     lines = counted(found.lines, "line")
     if found:
-        say(f"{given.log} is intact: {lines}.")
+        say(f"{arguments.log} is intact: {lines}.")
     else:
-        say(f"{given.log} was not verified: {counted(len(found.problems), 'problem')} in {lines}.")
+        say(f"{arguments.log} was not verified: {counted(len(found.problems), 'problem')} in {lines}.")
     print(f"head: {found.head}")
     return code
 
 
-def list_lines(given: Given) -> None:
+def list_lines(arguments: Arguments) -> None:
     """Prints the lines of a log."""
-    lines = [{name: line.get(name) for name in _LISTED} for line in read_lines(given.log)]
-    if given.json:
-        say_json({"log": given.log, "lines": lines})
+    lines = [{name: line.get(name) for name in _LISTED} for line in read_lines(arguments.log)]
+    if arguments.json:
+        say_json({"log": arguments.log, "lines": lines})
     else:
         print(table(_LISTED, [["" if cell is None else cell for cell in line.values()] for line in lines], right=(0,)))
 
 
-def repeat(given: Given) -> int:
+def repeat(arguments: Arguments) -> int:
     """Explains a person of a log again; returns the exit code."""
-    explainer = load(given.explainer)
-    people = read_people(given, given.people, explainer.population_.schema).frame
-    found = regenerate(given.log, given.id, explainer, read_model(given), people, key=read_key(given.key))
+    explainer = load(arguments.explainer)
+    people = read_people(arguments, arguments.people, explainer.population_.schema).frame
+    found = regenerate(
+        arguments.log, arguments.id, explainer, read_model(arguments), people, key=read_key(arguments.key)
+    )
     code = 0 if found.same else DIFFERS
-    if given.json:
+    if arguments.json:
         differences = [{"field": field, "recorded": then, "now": now} for field, then, now in found.differences]
         say_json({"id": found.line["id"], "same": found.same, "differences": differences})
         return code
@@ -72,10 +74,10 @@ def repeat(given: Given) -> int:
     return code
 
 
-def create_key(given: Given) -> None:
+def create_key(arguments: Arguments) -> None:
     """Writes a new key."""
-    new_key(given.out)
+    new_key(arguments.out)
     say(
-        f"Written to {given.out}. Keep it secret and apart from the log: whoever has it can sign lines, and test "
+        f"Written to {arguments.out}. Keep it secret and apart from the log: whoever has it can sign lines, and test "
         "guesses at records stored as HMACs. Without it, nobody can compare records with the log."
     )

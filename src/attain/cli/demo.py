@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from attain.cli.layer import Given
+from attain.cli.layer import Arguments
 from attain.cli.terminal import say, say_summary, width
 from attain.core.files import check_writable
 from attain.datasets import Dataset, load_german
@@ -53,12 +53,12 @@ def german_case(seed: int) -> Case:
     return Case(data, model.fit(train, y_train), train, test, y_train, y_test)
 
 
-def demo(given: Given) -> None:
+def demo(arguments: Arguments) -> None:
     """Trains a classifier, explains people it refuses, and shows what they could change."""
-    check_writable(given.out)
-    case = german_case(given.seed)
+    check_writable(arguments.out)
+    case = german_case(arguments.seed)
     data, refused = case.data, case.refused
-    people = refused.iloc[: given.people]
+    people = refused.iloc[: arguments.people]
     say(
         f"German credit: {len(data.X):,} real loan applications. A gradient boosting model, trained on "
         f"{len(case.train)} of them, is right for {case.model.score(case.test, case.y_test):.0%} of the other "
@@ -66,7 +66,7 @@ def demo(given: Given) -> None:
     )
     say()
     started = time.perf_counter()
-    explainer = Guarded(data.schema, random_state=given.seed).fit(case.train, case.y_train)
+    explainer = Guarded(data.schema, random_state=arguments.seed).fit(case.train, case.y_train)
     result = explainer.explain(case.model, people, target=data.desired)
     shown = result.found.nonzero()[0][:_SHOWN].tolist()
     print("\n\n".join(description(result, i, width()) for i in shown))
@@ -76,5 +76,5 @@ def demo(given: Given) -> None:
     say()
     say_summary(summary(result))
     say("\n`attain compare --demo` puts other methods beside this one.")
-    result.to_csv(given.out)
-    say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {given.out}")
+    result.to_csv(arguments.out)
+    say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {arguments.out}")

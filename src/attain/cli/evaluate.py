@@ -18,7 +18,7 @@ from attain.cli.inputs import (
     read_training,
     read_whole,
 )
-from attain.cli.layer import NOBODY, Given
+from attain.cli.layer import NO_ANSWERS, Arguments
 from attain.cli.terminal import as_json, note, say, say_json, width
 from attain.core.drawing import style
 from attain.core.errors import AttainError, listed
@@ -56,97 +56,104 @@ class _Answers(NamedTuple):
     slices: Sequence[Any] | Iterator[Any]
 
 
-def evaluate(given: Given) -> int:
+def evaluate(arguments: Arguments) -> int:
     """Measures, writes and reports; returns the exit code."""
-    if given.out is not None:
-        check_ending(given.out, also=(".json",))
-    whole = read_whole(given.result) if is_json(given.result) else None
-    schema = _schema(given, whole)
-    training, model = read_training(given, schema), read_model(given)
+    if arguments.out is not None:
+        check_ending(arguments.out, also=(".json",))
+    whole = read_whole(arguments.result) if is_json(arguments.result) else None
+    schema = _schema(arguments, whole)
+    training, model = read_training(arguments, schema), read_model(arguments)
 
     def real_people_of(answers: _Answers) -> RealPeople:
         about = {"target": answers.target, "probability": answers.probability}
         return RealPeople(answers.schema, model, **training, **about)
 
-    answers = _table(given, given.result, schema, model, training["X_train"]) if whole is None else _whole(whole)
+    answers = (
+        _table(arguments, arguments.result, schema, model, training["X_train"]) if whole is None else _whole(whole)
+    )
     against = real_people_of(answers)
-    evaluation = _evaluation(given, answers, against)
+    evaluation = _evaluation(arguments, answers, against)
     methods = {answers.method: evaluation}
-    for path in given.against:
-        other = _whole(read_whole(path)) if is_json(path) else _table(given, path, schema, model, training["X_train"])
+    for path in arguments.against:
+        other = (
+            _whole(read_whole(path)) if is_json(path) else _table(arguments, path, schema, model, training["X_train"])
+        )
         same = other[1:4] == answers[1:4]
         name = other.method if other.method not in methods else path if path not in methods else f"{path} again"
-        methods[name] = _evaluation(given, other, against if same else real_people_of(other))
-    comparison = paired_comparison(methods, random_state=given.seed) if given.against else None
-    gap = None if given.groups is None else _gap(given, evaluation)
+        methods[name] = _evaluation(arguments, other, against if same else real_people_of(other))
+    comparison = paired_comparison(methods, random_state=arguments.seed) if arguments.against else None
+    gap = None if arguments.groups is None else _gap(arguments, evaluation)
     content = _content(answers.method, evaluation, comparison, gap)
-    if given.out is not None:
-        _write(given, content, evaluation)
-    if given.json:
-        say_json({"out": given.out, **content})
+    if arguments.out is not None:
+        _write(arguments, content, evaluation)
+    if arguments.json:
+        say_json({"out": arguments.out, **content})
     else:
         _say(answers.method, evaluation, comparison, gap)
-        if given.out is not None:
-            say(f"\nWritten: {given.out}")
-    return NOBODY if evaluation.asked.any() and not evaluation.frame["found"].any() else 0
+        if arguments.out is not None:
+            say(f"\nWritten: {arguments.out}")
+    return NO_ANSWERS if evaluation.asked.any() and not evaluation.frame["found"].any() else 0
 
 
-def _schema(given: Given, whole: Counterfactuals | None) -> Schema:
+def _schema(arguments: Arguments, whole: Counterfactuals | None) -> Schema:
     """The schema of the answers, after a check of the options that they need or have already."""
     if whole is not None:
-        if extra := [f"--{name}" for name in ("schema", "target", "probability") if getattr(given, name) is not None]:
-            raise AttainError(f"{', '.join(extra)}: {given.result!r} contains this already; leave the flag out")
+        if extra := [
+            f"--{name}" for name in ("schema", "target", "probability") if getattr(arguments, name) is not None
+        ]:
+            raise AttainError(f"{', '.join(extra)}: {arguments.result!r} contains this already; leave the flag out")
         return whole.table.schema
-    folder = Path(given.result).is_dir()
-    if folder and (unfit := [f"--{name}" for name in ("against", "groups") if getattr(given, name)]):
+    folder = Path(arguments.result).is_dir()
+    if folder and (unfit := [f"--{name}" for name in ("against", "groups") if getattr(arguments, name)]):
         raise AttainError(
-            f"{', '.join(unfit)}: compares all people at once, but {given.result!r} is read slice after slice; write "
-            "the answers of some people as one file"
+            f"{', '.join(unfit)}: compares all people at once, but {arguments.result!r} is read slice after slice; "
+            "write the answers of some people as one file"
         )
     needed = ("people", "schema") if folder else ("people", "schema", "target")
-    if absent := [f"--{name}" for name in needed if getattr(given, name) is None]:
+    if absent := [f"--{name}" for name in needed if getattr(arguments, name) is None]:
         what = "folder" if folder else "table"
-        raise AttainError(f"{given.result!r} is a {what} of answers, which also needs {', '.join(absent)}")
-    return read_file(given.schema)
+        raise AttainError(f"{arguments.result!r} is a {what} of answers, which also needs {', '.join(absent)}")
+    return read_file(arguments.schema)
 
 
 def _whole(result: Counterfactuals) -> _Answers:
     return _Answers(result.method, result.table.schema, result.target, result.probability, [result])
 
 
-def _table(given: Given, path: str, schema: Schema, model: Model, train: pd.DataFrame) -> _Answers:
+def _table(arguments: Arguments, path: str, schema: Schema, model: Model, train: pd.DataFrame) -> _Answers:
     """Answers in a folder that `attain explain` wrote, or in a table of any other tool."""
-    reading = {"index": given.index, "separator": given.separator}
+    reading = {"index": arguments.index, "separator": arguments.separator}
     if Path(path).is_dir():
-        folder = AnswersFolder(path, given.people, schema, **reading)
+        folder = AnswersFolder(path, arguments.people, schema, **reading)
         settings = folder.settings
-        target = read_target(given.target or str(settings["target"]), given, model, train, schema)
+        target = read_target(arguments.target or str(settings["target"]), arguments, model, train, schema)
         return _Answers(settings["method"], schema, target, settings["probability"], folder.slices(target))
-    if given.people is None or given.target is None:
+    if arguments.people is None or arguments.target is None:
         raise AttainError(f"--against {path!r} is a table of answers; compare tables with tables, or .json with .json")
-    people = Table.read(read_people(given, given.people, schema).frame, schema, "--people", errors="status")
-    target = read_target(given.target, given, model, train, schema)
-    answers = read_table(path, people, target=target, probability=given.probability, **reading)
-    return _Answers(Path(path).stem, schema, target, given.probability, [answers])
+    people = Table.read(read_people(arguments, arguments.people, schema).frame, schema, "--people", errors="status")
+    target = read_target(arguments.target, arguments, model, train, schema)
+    answers = read_table(path, people, target=target, probability=arguments.probability, **reading)
+    return _Answers(Path(path).stem, schema, target, arguments.probability, [answers])
 
 
-def _evaluation(given: Given, answers: _Answers, against: RealPeople) -> Evaluation:
+def _evaluation(arguments: Arguments, answers: _Answers, against: RealPeople) -> Evaluation:
     people = list(answers.slices[0].table.labels) if isinstance(answers.slices, list) else []
     return against.evaluate(
         answers.slices,
-        measures=[*DEFAULT, *(["valid_after_inexact_execution"] if given.inexact else [])],
-        constraints=read_constraints(given.constraints, people),
-        random_state=given.seed,
+        measures=[*DEFAULT, *(["valid_after_inexact_execution"] if arguments.inexact else [])],
+        constraints=read_constraints(arguments.constraints, people),
+        random_state=arguments.seed,
     )
 
 
-def _gap(given: Given, evaluation: Evaluation) -> RecourseGap:
+def _gap(arguments: Arguments, evaluation: Evaluation) -> RecourseGap:
     people = evaluation.context.result.table
-    if given.groups not in people.schema:
+    if arguments.groups not in people.schema:
         raise AttainError(
-            f"--groups: the schema has no column {given.groups!r}; its columns are {listed(people.schema.names, 40)}"
+            f"--groups: the schema has no column {arguments.groups!r}; its columns are "
+            f"{listed(people.schema.names, 40)}"
         )
-    return recourse_gap(evaluation, column_groups(people, given.groups), random_state=given.seed)
+    return recourse_gap(evaluation, column_groups(people, arguments.groups), random_state=arguments.seed)
 
 
 def _content(
@@ -170,15 +177,15 @@ def _content(
     }
 
 
-def _write(given: Given, content: dict[str, Any], evaluation: Evaluation) -> None:
+def _write(arguments: Arguments, content: dict[str, Any], evaluation: Evaluation) -> None:
     """Writes one row per person, or everything if the file ends with .json."""
-    if is_json(given.out):
-        write_atomically(given.out, (as_json(content) + "\n").encode())
+    if is_json(arguments.out):
+        write_atomically(arguments.out, (as_json(content) + "\n").encode())
         return
     frame, people = evaluation.frame.copy(), evaluation.context.result.table
     name = getattr(getattr(people.source, "index", None), "name", None)
     frame.insert(0, name if isinstance(name, str) and name and name not in frame else "person", list(people.labels))
-    written(given.out, frame, given.separator)
+    written(arguments.out, frame, arguments.separator)
 
 
 def _say(method: str, evaluation: Evaluation, comparison: pd.DataFrame | None, gap: RecourseGap | None) -> None:
@@ -194,14 +201,14 @@ def _say(method: str, evaluation: Evaluation, comparison: pd.DataFrame | None, g
         print(f"\n{gap.text(width())}")
 
 
-def compare(given: Given) -> int:
+def compare(arguments: Arguments) -> int:
     """Compares, writes and reports; returns the exit code."""
-    names = [name.strip() for name in given.methods.split(",") if name.strip()]
+    names = [name.strip() for name in arguments.methods.split(",") if name.strip()]
     if not names:
         raise AttainError("--methods must name at least one method, such as growing-spheres")
-    compared = compare_methods(names, **comparison_inputs(given))
-    written = [] if given.out is None else list(map(str, compared.write(given.out)))
-    if given.json:
+    compared = compare_methods(names, **comparison_inputs(arguments))
+    written = [] if arguments.out is None else list(map(str, compared.write(arguments.out)))
+    if arguments.json:
         tables = {"pairs": compared.paired(), "broken_laws": compared.broken_laws}
         records = {name: table.to_dict("records") for name, table in tables.items()}
         say_json({"out": written, "methods": compared.lines, **records})
@@ -209,20 +216,20 @@ def compare(given: Given) -> int:
         print(compared.text(width()))
         if written:
             say(f"\nWritten: {', '.join(written)}")
-    return 0 if any(one.frame["found"].any() for one in compared.evaluations.values()) else NOBODY
+    return 0 if any(one.frame["found"].any() for one in compared.evaluations.values()) else NO_ANSWERS
 
 
-def comparison_inputs(given: Given) -> dict[str, Any]:
+def comparison_inputs(arguments: Arguments) -> dict[str, Any]:
     """The arguments of `compare_methods` but for the methods."""
-    if given.out is not None:
+    if arguments.out is not None:
         style()  # raises before the long work if Matplotlib is not installed
-    if not given.demo:
-        return {**_files(given), "random_state": given.seed}
-    if given.train is not None:
+    if not arguments.demo:
+        return {**_files(arguments), "random_state": arguments.seed}
+    if arguments.train is not None:
         raise AttainError("--demo brings its own data; leave the files out")
     from attain.cli.demo import german_case
 
-    case = german_case(given.seed)
+    case = german_case(arguments.seed)
     return {
         "model": case.model,
         "X_train": case.train,
@@ -232,28 +239,33 @@ def comparison_inputs(given: Given) -> dict[str, Any]:
         "schema": case.data.schema,
         "X_test": case.test,
         "y_test": case.y_test,
-        "random_state": given.seed,
+        "random_state": arguments.seed,
     }
 
 
-def _files(given: Given) -> dict[str, Any]:
-    needed = {"TRAIN": given.train, "PEOPLE": given.people, "--model": given.model, "--target": given.target}
+def _files(arguments: Arguments) -> dict[str, Any]:
+    needed = {
+        "TRAIN": arguments.train,
+        "PEOPLE": arguments.people,
+        "--model": arguments.model,
+        "--target": arguments.target,
+    }
     if missing := [name for name, value in needed.items() if value is None]:
         raise AttainError(f"{', '.join(missing)} must be given; --demo needs no files")
-    if given.schema is None:
-        frame, _ = read_any(given.train, index=given.index, separator=given.separator)
+    if arguments.schema is None:
+        frame, _ = read_any(arguments.train, index=arguments.index, separator=arguments.separator)
         note("no --schema: it is inferred, and every column may change; `attain schema infer` writes one to edit")
-        schema = Schema.infer(frame.drop(columns=[] if given.label is None else [given.label]))
+        schema = Schema.infer(frame.drop(columns=[] if arguments.label is None else [arguments.label]))
     else:
-        schema = read_file(given.schema)
-    training, model = read_training(given, schema), read_model(given)
-    people = read_people(given, given.people, schema, index=False).frame
+        schema = read_file(arguments.schema)
+    training, model = read_training(arguments, schema), read_model(arguments)
+    people = read_people(arguments, arguments.people, schema, index=False).frame
     return {
         **training,
         "model": model,
         "X": people,
-        "target": read_target(given.target, given, model, training["X_train"], schema),
-        "probability": given.probability,
+        "target": read_target(arguments.target, arguments, model, training["X_train"], schema),
+        "probability": arguments.probability,
         "schema": schema,
-        "constraints": read_constraints(given.constraints, list(people.index)),
+        "constraints": read_constraints(arguments.constraints, list(people.index)),
     }

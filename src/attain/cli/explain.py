@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 from attain import scale
 from attain.audit import AuditLog, read_key
 from attain.cli.inputs import read_constraints, read_people, read_request
-from attain.cli.layer import INTERRUPTED, NOBODY, Given, write_config
+from attain.cli.layer import INTERRUPTED, NO_ANSWERS, Arguments, write_config
 from attain.cli.terminal import counted, note, say, say_json, say_summary, width
 from attain.core.errors import AttainError, Interrupted
 from attain.core.files import write_atomically
@@ -46,63 +46,65 @@ class _Answered(NamedTuple):
     interrupted: bool
 
 
-def explain(given: Given) -> int:
+def explain(arguments: Arguments) -> int:
     """Explains, writes and reports; returns the exit code."""
-    folder = given.out.endswith(("/", os.sep)) or Path(given.out).is_dir() or not Path(given.out).suffix
-    _check_folder(given) if folder else _check_file(given)
-    log = _open_log(given)
-    explainer, model, target = read_request(given)
+    folder = arguments.out.endswith(("/", os.sep)) or Path(arguments.out).is_dir() or not Path(arguments.out).suffix
+    _check_folder(arguments) if folder else _check_file(arguments)
+    log = _open_log(arguments)
+    explainer, model, target = read_request(arguments)
     request = {
         "target": target,
-        "probability": given.probability,
-        "n": given.n,
-        "ranges": given.ranges,
-        "timeout": None if given.timeout == math.inf else given.timeout,
-        "allow_unreviewed": given.allow_unreviewed,
+        "probability": arguments.probability,
+        "n": arguments.n,
+        "ranges": arguments.ranges,
+        "timeout": None if arguments.timeout == math.inf else arguments.timeout,
+        "allow_unreviewed": arguments.allow_unreviewed,
     }
-    answered = _into_folder(given, explainer, model, request) if folder else _answer(given, explainer, model, request)
+    answered = (
+        _into_folder(arguments, explainer, model, request) if folder else _answer(arguments, explainer, model, request)
+    )
     result, summary, seconds, interrupted = answered
     if not folder:
-        _write(given, result, log)
-    config = write_config(given.out)
-    if given.json:
-        say_json(_facts(given, answered, config) | ({} if folder else {"rows_scored": model.rows}))
+        _write(arguments, result, log)
+    config = write_config(arguments.out)
+    if arguments.json:
+        say_json(_facts(arguments, answered, config) | ({} if folder else {"rows_scored": model.rows}))
     elif not folder:
-        _say_people(given, result)
+        _say_people(arguments, result)
         say_summary(summary_text(result))
         say(f"{seconds:.1f} s; the model scored {model.rows:,} rows.")
-        say(f"Written: {', '.join(filter(None, [given.out, given.changes, config]))}")
+        say(f"Written: {', '.join(filter(None, [arguments.out, arguments.changes, config]))}")
     elif not interrupted:
         statuses = {Status[name]: count for name, count in summary.status.items()}
         lines = summary_lines(result, statuses, summary.verdict, summary.changed, summary.unreviewed, summary.means)
         say_summary("\n".join([*lines, *result.notes]))
         say(f"{seconds:.1f} s")
-        say(f"Written: {given.out}")
+        say(f"Written: {arguments.out}")
     if interrupted:
         return INTERRUPTED
-    return NOBODY if summary.asked and not summary.found else 0
+    return NO_ANSWERS if summary.asked and not summary.found else 0
 
 
-def _answer(given: Given, explainer: Explainer, model: Model, request: dict[str, Any]) -> _Answered:
+def _answer(arguments: Arguments, explainer: Explainer, model: Model, request: dict[str, Any]) -> _Answered:
     """The answers to a file of people, as one result."""
-    people = read_people(given, given.people, explainer.population_.schema).frame
-    constraints = read_constraints(given.constraints, list(people.index))
-    more = {name: getattr(given, name) for name in _MORE}
+    people = read_people(arguments, arguments.people, explainer.population_.schema).frame
+    constraints = read_constraints(arguments.constraints, list(people.index))
+    more = {name: getattr(arguments, name) for name in _MORE}
     started, interrupted = time.perf_counter(), False
     try:
-        result = explainer.explain(model, people, constraints=constraints, errors=given.errors, **request, **more)
+        result = explainer.explain(model, people, constraints=constraints, errors=arguments.errors, **request, **more)
     except Interrupted as stop:
         result, interrupted = cast(Counterfactuals, stop.result), True
     return _Answered(result, scale.Summary.of(result), time.perf_counter() - started, interrupted)
 
 
-def _into_folder(given: Given, explainer: Explainer, model: Model, request: dict[str, Any]) -> _Answered:
+def _into_folder(arguments: Arguments, explainer: Explainer, model: Model, request: dict[str, Any]) -> _Answered:
     """The answers to any number of people, in constant memory, as Parquet files."""
-    batch = scale.ExplainBatch(explainer, model, constraints=read_constraints(given.constraints, ()), **request)
-    options = {name: getattr(given, name) for name in ("index", "separator", "people_per_file", "workers")}
+    batch = scale.ExplainBatch(explainer, model, constraints=read_constraints(arguments.constraints, ()), **request)
+    options = {name: getattr(arguments, name) for name in ("index", "separator", "people_per_file", "workers")}
     started, interrupted = time.perf_counter(), False
     try:
-        summary = scale.explain(given.people, given.out, batch, **options, note=note)
+        summary = scale.explain(arguments.people, arguments.out, batch, **options, note=note)
     except Interrupted as stop:
         summary, interrupted = cast(scale.Summary, stop.result), True
         text = "attain: interrupted; the same command goes on from here; people answered so far:"
@@ -110,36 +112,36 @@ def _into_folder(given: Given, explainer: Explainer, model: Model, request: dict
     return _Answered(batch.empty, summary, time.perf_counter() - started, interrupted)
 
 
-def _check_folder(given: Given) -> None:
+def _check_folder(arguments: Arguments) -> None:
     """Refuses options for one file."""
-    unfit = [f"--{name}" for name in _ONE_FILE if getattr(given, name) not in (None, False)]
-    unfit += ["--errors raise"] if given.errors == "raise" else []
+    unfit = [f"--{name}" for name in _ONE_FILE if getattr(arguments, name) not in (None, False)]
+    unfit += ["--errors raise"] if arguments.errors == "raise" else []
     if unfit:
         raise AttainError(f"{', '.join(unfit)}: not possible where OUT is a folder; name a file such as answers.csv")
 
 
-def _check_file(given: Given) -> None:
+def _check_file(arguments: Arguments) -> None:
     """Refuses files that cannot be written, and those that have no place for what is asked for."""
-    check_ending(given.out, also=_WHOLE)
-    if given.changes is not None:
-        check_ending(given.changes)
+    check_ending(arguments.out, also=_WHOLE)
+    if arguments.changes is not None:
+        check_ending(arguments.changes)
     for name in _MORE:
-        if getattr(given, name) and not given.out.lower().endswith(_WHOLE):
+        if getattr(arguments, name) and not arguments.out.lower().endswith(_WHOLE):
             raise AttainError(
-                f"--{name}: {given.out!r} has one row for each option; write OUT as {' or '.join(_WHOLE)}"
+                f"--{name}: {arguments.out!r} has one row for each option; write OUT as {' or '.join(_WHOLE)}"
             )
 
 
-def _open_log(given: Given) -> AuditLog | None:
+def _open_log(arguments: Arguments) -> AuditLog | None:
     """The log, if its end is not damaged."""
-    if given.audit is None:
+    if arguments.audit is None:
         return None
-    log = AuditLog(given.audit, key=read_key(given.audit_key), inputs=given.audit_inputs)
+    log = AuditLog(arguments.audit, key=read_key(arguments.audit_key), inputs=arguments.audit_inputs)
     _ = log.head  # raises where nothing can be appended, before any work is done
     return log
 
 
-def _write(given: Given, result: Counterfactuals, log: AuditLog | None) -> None:
+def _write(arguments: Arguments, result: Counterfactuals, log: AuditLog | None) -> None:
     if result.unreadable:
         first = next(iter(result.unreadable.values()))
         note(f"{len(result.unreadable)} of {len(result)} records cannot be read: UNREADABLE, first with {first}")
@@ -148,22 +150,22 @@ def _write(given: Given, result: Counterfactuals, log: AuditLog | None) -> None:
         note(f"{counted(len(result.failures), 'record')} could not be searched for: FAILED, first with {first}")
     if log is not None:  # nothing is handed out that is not on record
         added = len(log.append(result))
-        note(f"appended {counted(added, 'line')} to {given.audit}; its head is {log.head}")
-    if given.out.lower().endswith(".json"):
-        write_atomically(given.out, result.to_json().encode())
-    elif given.out.lower().endswith(EXCEL):
-        result.to_excel(given.out, labels=given.labels)
+        note(f"appended {counted(added, 'line')} to {arguments.audit}; its head is {log.head}")
+    if arguments.out.lower().endswith(".json"):
+        write_atomically(arguments.out, result.to_json().encode())
+    elif arguments.out.lower().endswith(EXCEL):
+        result.to_excel(arguments.out, labels=arguments.labels)
     else:
-        written(given.out, table_frame(result, "answers", given.labels), given.separator)
-    if given.changes is not None:
-        written(given.changes, table_frame(result, "changes"), given.separator)
+        written(arguments.out, table_frame(result, "answers", arguments.labels), arguments.separator)
+    if arguments.changes is not None:
+        written(arguments.changes, table_frame(result, "changes"), arguments.separator)
 
 
-def _facts(given: Given, answered: _Answered, config: str) -> dict[str, Any]:
+def _facts(arguments: Arguments, answered: _Answered, config: str) -> dict[str, Any]:
     result, summary, seconds, _ = answered
     return {
-        "out": given.out,
-        "changes": given.changes,
+        "out": arguments.out,
+        "changes": arguments.changes,
         "config": config,
         "explainer": result.method,
         "target": result.target,
@@ -177,12 +179,12 @@ def _facts(given: Given, answered: _Answered, config: str) -> dict[str, Any]:
     }
 
 
-def _say_people(given: Given, result: Counterfactuals) -> None:
+def _say_people(arguments: Arguments, result: Counterfactuals) -> None:
     if len(result) <= _FEW:
         print(paragraphs(result, width()))
     else:
         print(people_table(result, range(min(len(result), _SHOWN)), width()))
-        say("\n".join(["", SHIFT, *further_options(result, given.out)]))
+        say("\n".join(["", SHIFT, *further_options(result, arguments.out)]))
     if len(result) > _SHOWN:
-        say(f"{_SHOWN} of {len(result)} people are shown; all are in {given.out}.")
+        say(f"{_SHOWN} of {len(result)} people are shown; all are in {arguments.out}.")
     say()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from attain import methods
 from attain.cli.commands import METHODS
 from attain.cli.inputs import read_people
-from attain.cli.layer import Given, write_config
+from attain.cli.layer import Arguments, write_config
 from attain.cli.schema import as_dictionary
 from attain.cli.terminal import say, say_json
 from attain.core.checks import matching
@@ -30,45 +30,45 @@ _AUTOENCODERS: Final = ("CHVAE", "CVAE", "VAE")
 _OWN_FLAG: Final = {"schema": "--schema", "random_state": "--seed"}
 
 
-def fit(given: Given) -> None:
+def fit(arguments: Arguments) -> None:
     """Fits and saves."""
-    target = check_writable(given.out)
-    schema = read_file(given.schema)
-    explainer = make_explainer(given.method, schema, given.seed, given.set)
+    target = check_writable(arguments.out)
+    schema = read_file(arguments.schema)
+    explainer = make_explainer(arguments.method, schema, arguments.seed, arguments.set)
     name = type(explainer).__name__
-    if given.reference == "none":
+    if arguments.reference == "none":
         check_needs_no_rows(explainer)
     held_out = {}
-    if given.calibration is not None:
+    if arguments.calibration is not None:
         if not isinstance(explainer, methods.Guarded):
             raise AttainError(f"--calibration is for the method Guarded; {name} does not use it")
-        others = read_people(given, given.calibration, schema, label=given.label)
+        others = read_people(arguments, arguments.calibration, schema, label=arguments.label)
         held_out["calibration"] = (others.frame, others.labels)
-    people = read_people(given, given.data, schema, label=given.label)
+    people = read_people(arguments, arguments.data, schema, label=arguments.label)
     started = time.perf_counter()
     explainer.fit(people.frame, people.labels, **held_out)
     seconds = time.perf_counter() - started
-    explainer.save(given.out, reference=given.reference)
-    config = write_config(given.out)
+    explainer.save(arguments.out, reference=arguments.reference)
+    config = write_config(arguments.out)
     labelled = people.labels is not None
-    if given.json:
+    if arguments.json:
         facts = {"explainer": name, "people": len(people.frame), "features": len(schema), "labels": labelled}
-        facts |= {"reference": given.reference, "left_out": people.left_out, "seconds": round(seconds, 3)}
-        say_json({"out": given.out, "config": config, **facts})
+        facts |= {"reference": arguments.reference, "left_out": people.left_out, "seconds": round(seconds, 3)}
+        say_json({"out": arguments.out, "config": config, **facts})
         return
     say(
         f"{name} fitted on {len(people.frame):,} people in {seconds:.1f} s: {len(schema)} features, "
         f"{len(schema.immutable)} of them immutable, {'with' if labelled else 'without'} labels."
     )
-    say(f"Written: {given.out} ({target.stat().st_size / 1e3:,.0f} kB), {config}")
-    say(HOLDS[given.reference])
+    say(f"Written: {arguments.out} ({target.stat().st_size / 1e3:,.0f} kB), {config}")
+    say(HOLDS[arguments.reference])
 
 
-def inspect(given: Given) -> None:
+def inspect(arguments: Arguments) -> None:
     """Describes a saved explainer, without loading it."""
-    found = described(given.explainer)
+    found = described(arguments.explainer)
     schema = found.pop("schema")
-    if given.json:
+    if arguments.json:
         say_json({**found, "schema": as_dictionary(schema)})
         return
     labels = "with" if found["labels"] else "without"

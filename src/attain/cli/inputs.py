@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.cli.layer import Given
+from attain.cli.layer import Arguments
 from attain.cli.terminal import note
 from attain.core.checks import free_name
 from attain.core.errors import AttainError, FileError, did_you_mean, listed
@@ -31,38 +31,38 @@ _NAMED: Final = 5
 _LIMITS: Final = ("range", "bounds")
 
 
-def read_request(given: Given) -> tuple[Explainer, Model, Any]:
+def read_request(arguments: Arguments) -> tuple[Explainer, Model, Any]:
     """The explainer, the model, which is told what texts call its classes, and the target."""
-    explainer: Explainer = load(given.explainer)
-    model = read_model(given)
-    return explainer, model, _target(given.target, given, model, explainer.population_.table)
+    explainer: Explainer = load(arguments.explainer)
+    model = read_model(arguments)
+    return explainer, model, _target(arguments.target, arguments, model, explainer.population_.table)
 
 
-def read_model(given: Given) -> Model:
+def read_model(arguments: Arguments) -> Model:
     """The model."""
     return load_model(
-        given.model,
-        classes=None if given.classes is None else [name.strip() for name in given.classes.split(",")],
-        trusted=given.trust,
-        trust_pickle=given.trust_pickle,
+        arguments.model,
+        classes=None if arguments.classes is None else [name.strip() for name in arguments.classes.split(",")],
+        trusted=arguments.trust,
+        trust_pickle=arguments.trust_pickle,
     )
 
 
-def read_target(text: str, given: Given, model: Model, train: Any, schema: Schema) -> Any:
+def read_target(text: str, arguments: Arguments, model: Model, train: Any, schema: Schema) -> Any:
     """The class with this name, where there are training data instead of an explainer."""
-    return _target(text, given, model, Table.read(train, schema, "the training data"))
+    return _target(text, arguments, model, Table.read(train, schema, "the training data"))
 
 
-def _target(text: str, given: Given, model: Model, table: Table) -> Any:
+def _target(text: str, arguments: Arguments, model: Model, table: Table) -> Any:
     """The class with this name; the model is told what texts call its classes."""
     classes = known_classes(model, table.layout, table.values)
-    if getattr(given, "class_names", None) is not None:
-        model.class_names = class_names(given.class_names, classes)
+    if getattr(arguments, "class_names", None) is not None:
+        model.class_names = class_names(arguments.class_names, classes)
     return find_target(text, classes)
 
 
 def read_people(
-    given: Given, path: str, schema: Schema, *, label: str | None = None, index: bool = True
+    arguments: Arguments, path: str, schema: Schema, *, label: str | None = None, index: bool = True
 ) -> files.People:
     """The people of a file, with a note on columns that are ignored.
 
@@ -71,22 +71,22 @@ def read_people(
     people = files.read_people(
         path,
         schema,
-        index=given.index if index or given.index in files.columns_of(path, given.separator) else None,
+        index=arguments.index if index or arguments.index in files.columns_of(path, arguments.separator) else None,
         label=label,
-        separator=given.separator,
-        categories=getattr(given, "levels", None) == "category",
+        separator=arguments.separator,
+        categories=getattr(arguments, "levels", None) == "category",
     )
     if people.left_out:
         note(f"{path}: columns that are not in the schema are ignored: {listed(people.left_out)}")
     return people
 
 
-def read_training(given: Given, schema: Schema) -> dict[str, Any]:
+def read_training(arguments: Arguments, schema: Schema) -> dict[str, Any]:
     """Training and held-out data, as arguments of `RealPeople` and `compare_methods`."""
-    train = read_people(given, given.train, schema, label=given.label, index=False)
+    train = read_people(arguments, arguments.train, schema, label=arguments.label, index=False)
     found = {"X_train": train.frame, "y_train": train.labels}
-    if given.test is not None:
-        test = read_people(given, given.test, schema, label=given.label, index=False)
+    if arguments.test is not None:
+        test = read_people(arguments, arguments.test, schema, label=arguments.label, index=False)
         found |= {"X_test": test.frame, "y_test": test.labels}
     return found
 
@@ -109,11 +109,13 @@ def read_constraints(path: str | None, people: Sequence[Any]) -> dict[str, Any] 
     """
     if path is None:
         return None
-    given = _with_pairs(read_toml(path, "--constraints:"))
-    if isinstance(given.get("people"), dict):
+    constraints = _with_pairs(read_toml(path, "--constraints:"))
+    if isinstance(constraints.get("people"), dict):
         labels = {str(label): label for label in people}
-        given["people"] = {labels.get(name, name): _with_pairs(limits) for name, limits in given["people"].items()}
-    return given
+        constraints["people"] = {
+            labels.get(name, name): _with_pairs(limits) for name, limits in constraints["people"].items()
+        }
+    return constraints
 
 
 def _with_pairs(content: Any) -> Any:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from attain.cli import Stop
 
 MISUSE: Final = 1
-NOBODY: Final = 3
+NO_ANSWERS: Final = 3
 DIFFERS: Final = 4
 INTERRUPTED: Final = 130
 
 
-class Given(SimpleNamespace):
+class Arguments(SimpleNamespace):
     """The arguments of a command, by name."""
 
 
@@ -49,7 +49,7 @@ class Context(click.Context):
 
 
 class Command(click.Command):
-    """A command whose work is a function `module:name`, which takes `Given` and may return an exit code.
+    """A command whose work is a function `module:name`, which takes `Arguments` and may return an exit code.
 
     The first sentence of its help stands in the list of commands, and all but the first paragraph below the options.
     Paragraphs with an indented line keep their lines.
@@ -73,7 +73,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> int | None:
         """Loads the function and calls it."""
         module, _, name = self.work.partition(":")
-        code: int | None = getattr(import_module(module), name)(Given(**ctx.params))
+        code: int | None = getattr(import_module(module), name)(Arguments(**ctx.params))
         return code
 
 

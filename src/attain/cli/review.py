@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from attain.cli.inputs import read_model, read_people, read_target
-from attain.cli.layer import INTERRUPTED, NOBODY, Given
+from attain.cli.layer import INTERRUPTED, NO_ANSWERS, Arguments
 from attain.cli.terminal import counted, say, width
 from attain.core.errors import AttainError, SchemaError
 from attain.core.files import check_writable
@@ -18,12 +18,12 @@ from attain.schema.toml import read_file
 _SKIP, _STOP = "s", "q"
 
 
-def review(given: Given) -> int:
+def review(arguments: Arguments) -> int:
     """Asks until every answer rests on decisions, or somebody stops; returns the exit code."""
-    if not given.by.strip():
+    if not arguments.by.strip():
         raise AttainError("--by must be the name of the person who decides")
-    check_writable(given.schema)
-    started = _started(given)
+    check_writable(arguments.schema)
+    started = _started(arguments)
     say(_state(started))
     skipped: set[str] = set()
     number = 0
@@ -31,37 +31,37 @@ def review(given: Given) -> int:
         while asked := next((one for one in started.questions() if one.question.id not in skipped), None):
             number += 1
             _show(asked, number, int(started.result.found.sum()))
-            command = _decided(given, started, asked.question)
+            command = _decided(arguments, started, asked.question)
             if command == _STOP:
                 break
             if command == _SKIP:
                 skipped.add(asked.question.id)
                 continue
-            started.schema.to_toml(given.schema)
+            started.schema.to_toml(arguments.schema)
             say(f"\n{_state(started)}")
     except KeyboardInterrupt:
-        say(f"\nStopped. All decisions are in {given.schema}; the same command goes on from here.")
+        say(f"\nStopped. All decisions are in {arguments.schema}; the same command goes on from here.")
         return INTERRUPTED
     if started.done:
-        say(f"\nDone: every answer rests on decisions, which are in {given.schema}. Fit an explainer with it.")
+        say(f"\nDone: every answer rests on decisions, which are in {arguments.schema}. Fit an explainer with it.")
     else:
-        say(f"\nStopped. All decisions are in {given.schema}; the same command goes on from here.")
+        say(f"\nStopped. All decisions are in {arguments.schema}; the same command goes on from here.")
     for sentence in started.to_do:
         say(f"To do: {sentence}")
-    return 0 if started.result.found.any() else NOBODY
+    return 0 if started.result.found.any() else NO_ANSWERS
 
 
-def _started(given: Given) -> Review:
-    schema, model = read_file(given.schema), read_model(given)
-    train = read_people(given, given.data, schema, label=given.label, index=False)
-    people = None if given.people is None else read_people(given, given.people, schema).frame
-    target = read_target(given.target, given, model, train.frame, schema)
+def _started(arguments: Arguments) -> Review:
+    schema, model = read_file(arguments.schema), read_model(arguments)
+    train = read_people(arguments, arguments.data, schema, label=arguments.label, index=False)
+    people = None if arguments.people is None else read_people(arguments, arguments.people, schema).frame
+    target = read_target(arguments.target, arguments, model, train.frame, schema)
     return Review(
-        Guarded(schema, random_state=given.seed),
+        Guarded(schema, random_state=arguments.seed),
         model,
         people,
         target=target,
-        probability=given.probability,
+        probability=arguments.probability,
         train=train.frame,
         y=train.labels,
     )
@@ -106,7 +106,7 @@ def _item(key: str, text: str) -> None:
     print(f"{key:>4}  {wrapped(plain(text), width(), ' ' * 6).lstrip()}")
 
 
-def _decided(given: Given, started: Review, question: Question) -> str:
+def _decided(arguments: Arguments, started: Review, question: Question) -> str:
     """Reads lines until one is a decision, which is taken, or says to skip or to stop; returns its key."""
     while True:
         words = _line("Key: ").replace(",", " ").split()
@@ -119,7 +119,7 @@ def _decided(given: Given, started: Review, question: Question) -> str:
             months = None
             if question[words[0]].asks == "months":
                 months = _months(_line("How many months? "))
-            started.decide(question.id, words[0], given.by, months=months, columns=columns)
+            started.decide(question.id, words[0], arguments.by, months=months, columns=columns)
         except AttainError as error:
             say(f"{error}")
         else:

@@ -10,7 +10,7 @@ from typing import Any
 
 from attain.cli.demo import german_case
 from attain.cli.inputs import read_people, read_request
-from attain.cli.layer import Given
+from attain.cli.layer import Arguments
 from attain.cli.terminal import note, say
 from attain.core.errors import AttainError
 from attain.datasets import german_texts
@@ -19,21 +19,23 @@ from attain.methods import Guarded
 _SEED = 0
 
 
-def serve(given: Given) -> None:
+def serve(arguments: Arguments) -> None:
     """Serves until it is interrupted."""
     from attain.service import create_app, server
     from attain.service.security import LOOPBACK
 
-    with _socket(given.host, given.port) as listening:
-        shown = f"[{given.host}]" if ":" in given.host else given.host
-        app = create_app(**(demo() if given.demo else _given(given)), hosts=(*LOOPBACK, shown, *given.allow_host))
+    with _socket(arguments.host, arguments.port) as listening:
+        shown = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+        app = create_app(
+            **(demo() if arguments.demo else _given(arguments)), hosts=(*LOOPBACK, shown, *arguments.allow_host)
+        )
         address = f"http://{shown}:{listening.getsockname()[1]}/?token={app.state.token}"
         say("The page is open to whoever has this address; Ctrl-C stops the service:")
         print(f"\n  {address}\n", flush=True)
         if shown not in LOOPBACK:
             note("the service can be reached from other machines, without encryption: put a proxy with TLS before it")
         app.state.warm_up()
-        if not given.no_open:
+        if not arguments.no_open:
             threading.Timer(0.5, webbrowser.open, [address]).start()
         with suppress(KeyboardInterrupt):  # how the service is stopped
             server(app).run(sockets=[listening])
@@ -49,15 +51,26 @@ def _socket(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _given(given: Given) -> dict[str, Any]:
+def _given(arguments: Arguments) -> dict[str, Any]:
     """The arguments of `create_app`, from the files that the options name."""
-    needed = {"E.attain": given.explainer, "--model": given.model, "--target": given.target}
+    needed = {"E.attain": arguments.explainer, "--model": arguments.model, "--target": arguments.target}
     if missing := [name for name, value in needed.items() if value is None]:
         raise AttainError(f"serve needs {', '.join(missing)}; `attain serve --demo` needs no files")
-    explainer, model, target = read_request(given)
-    people = None if given.people is None else read_people(given, given.people, explainer.population_.schema).frame
-    title = {} if given.title is None else {"title": given.title}
-    return {"explainer": explainer, "model": model, "target": target, "people": people, "texts": given.texts, **title}
+    explainer, model, target = read_request(arguments)
+    people = (
+        None
+        if arguments.people is None
+        else read_people(arguments, arguments.people, explainer.population_.schema).frame
+    )
+    title = {} if arguments.title is None else {"title": arguments.title}
+    return {
+        "explainer": explainer,
+        "model": model,
+        "target": target,
+        "people": people,
+        "texts": arguments.texts,
+        **title,
+    }
 
 
 def demo() -> dict[str, Any]:
