@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from attain.cli import stoppable
-from attain.cli.commands import COMPARISON, JSON
-from attain.cli.layer import Group, option, run, switch
+from attain.cli.layer import Group, run
+from attain.cli.options import COMPARISON, JSON, option, switch
 
 commands = Group("experiments", __doc__ or "")
 

@@ -1,90 +1,16 @@
 """All commands: their options, their help, and the functions that do the work."""
 
-import math
-
 import click
 from click import IntRange
 
 from attain import methods
-from attain.cli.layer import Group, argument, choice, option, read_config, switch
+from attain.cli import options
+from attain.cli.layer import Group
+from attain.cli.options import argument, choice, option, switch
 
 METHODS = [name for name in methods.__all__ if name != "Explainer"]
 DEFAULT_METHOD, COMPARED = "Guarded", "guarded,nearest-unlike,growing-spheres"
 
-
-def seconds(text: str) -> float:
-    """A number of seconds, infinity for `none`."""
-    return math.inf if text == "none" else float(text)
-
-
-def from_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
-    """Takes what the command line does not have from a file."""
-    if path is not None:
-        context.default_map = read_config(path, context.command)
-
-
-EXPLAINER = argument("E.attain", "explainer", "A file written by `attain fit` or `save`.")
-DATA = argument("DATA", "data", "A CSV or Parquet file.")
-JSON = switch("--json", "Report as JSON.")
-SEED = option("--seed", "N", "Seed of whatever is drawn.", type=IntRange(0), default=0)
-PROBABILITY = option("--probability", "P", "Require this probability of the target.", type=float)
-LABEL = option("--label", "COLUMN", "Column with the true labels, as the model names them.")
-CONSTRAINTS = option("--constraints", "C.toml", "What may change in this call.")
-TEST = option("--test", "DATA", "People that neither model nor method has seen.")
-CONFIG = option(
-    "--config",
-    "FILE",
-    "Read arguments from a file written by an earlier run; the command line overrides it.",
-    is_eager=True,
-    expose_value=False,
-    callback=from_config,
-)
-LEVELS = choice(
-    "--levels", "Columns of levels as strings, or as pandas categories, as boosters require.", "text", "category"
-)
-READING = (
-    option("--index", "COLUMN", "Column with the names of people; row numbers by default."),
-    option("--separator", "TEXT", r"Separator of CSV files; a comma by default, \t for a tab."),
-)
-
-
-def model_options(required: bool) -> tuple[click.Option, ...]:
-    """The options of a command that reads a model."""
-    return (
-        option("--model", "M", "A model file or module:object; see `attain explain --help`.", required=required),
-        option("--classes", "A,B", "Names for the model's classes, in its order."),
-        option("--trust", "TYPE", "Trust this type in a skops file; repeatable.", multiple=True),
-        switch("--trust-pickle", "Read a pickle, which runs the code in it with your permissions."),
-    )
-
-
-def target_options(required: bool) -> tuple[click.Option, ...]:
-    """The options of a command that asks for a class."""
-    return (
-        option("--target", "T", "The desired class, as the model names it.", required=required),
-        option("--class-names", "A,B", "What texts call the model's classes, in its order."),
-    )
-
-
-MODEL, OPTIONAL_MODEL = model_options(required=True), model_options(required=False)
-COMPARISON = (
-    argument("[TRAIN]", "train", "The training data, CSV or Parquet."),
-    argument("[PEOPLE]", "people", "The people to explain, CSV or Parquet."),
-    switch("--demo", "Use German credit, a gradient boosting model, 20 people."),
-    *OPTIONAL_MODEL,
-    target_options(required=False)[0],
-    PROBABILITY,
-    LABEL,
-    TEST,
-    option("--schema", "S.toml", "The schema; inferred from TRAIN by default."),
-    CONSTRAINTS,
-    option("--out", "OUT", "Output folder for table, plot and page."),
-    SEED,
-    LEVELS,
-    *READING,
-    JSON,
-)
-"""What is compared, and where the comparison is written."""
 
 commands = Group(
     "attain",
@@ -116,14 +42,14 @@ commands.add_command(schema)
 
 @schema.declare(
     "attain.cli.schema:infer",
-    DATA,
+    options.DATA,
     option("--immutable", "A,B", "Columns that never change.", multiple=True),
     option("--drop", "A,B", "Columns to drop.", multiple=True),
     option("--out", "S.toml", "The file to write the schema to."),
     switch("--force", "Replace an existing schema."),
     switch("--no-laws", "Do not look for laws."),
-    *READING,
-    JSON,
+    *options.READING,
+    options.JSON,
 )
 def infer() -> None:
     """Guess the schema of a table, with its laws, and ask what is to be decided. Print it, and write it as TOML to be
@@ -135,7 +61,7 @@ def infer() -> None:
     """
 
 
-@schema.declare("attain.cli.schema:show", argument("S.toml", "schema", "A schema."), JSON)
+@schema.declare("attain.cli.schema:show", argument("S.toml", "schema", "A schema."), options.JSON)
 def show() -> None:
     """Read a schema and print it as a table.
 
@@ -144,7 +70,9 @@ def show() -> None:
     """
 
 
-@schema.declare("attain.cli.schema:check", argument("S.toml", "schema", "A schema."), DATA, *READING, JSON)
+@schema.declare(
+    "attain.cli.schema:check", argument("S.toml", "schema", "A schema."), options.DATA, *options.READING, options.JSON
+)
 def check() -> None:
     """Hold a schema against a table: cells that do not fit, rules and laws that people break, what is to be decided.
 
@@ -155,12 +83,12 @@ def check() -> None:
 
 @commands.declare(
     "attain.cli.schema:laws",
-    DATA,
+    options.DATA,
     option("--schema", "S.toml", "What the columns are; a guess by default."),
     option("--drop", "A,B", "Columns to drop, such as the label.", multiple=True),
     option("--exceptions", "SHARE", "The largest share of people who may break a law.", type=float, default=0.003),
-    *READING,
-    JSON,
+    *options.READING,
+    options.JSON,
 )
 def laws() -> None:
     """Find laws in a table, which hold for everybody or all but a few, and columns that are computed from others.
@@ -174,15 +102,15 @@ def laws() -> None:
     "attain.cli.review:review",
     argument("S.toml", "schema", "The schema; decisions are written into it."),
     argument("DATA", "data", "A CSV or Parquet file of people like those to be explained."),
-    *MODEL,
-    *target_options(required=True),
+    *options.MODEL,
+    *options.target_options(required=True),
     option("--by", "NAME", "Who decides; written beside each decision.", required=True),
-    PROBABILITY,
-    LABEL,
+    options.PROBABILITY,
+    options.LABEL,
     option("--people", "PEOPLE", "People whose answers are looked at; by default 40 refused ones of DATA."),
-    SEED,
-    LEVELS,
-    *READING,
+    options.SEED,
+    options.LEVELS,
+    *options.READING,
 )
 def review() -> None:
     """Decide what may happen to columns, one question at a time: first those that most answers hang on.
@@ -205,16 +133,16 @@ def review() -> None:
     argument("DATA", "data", "A CSV or Parquet file of people like those to be explained."),
     option("--schema", "S.toml", "The schema of the columns.", required=True),
     option("--out", "E.attain", "Output file.", required=True),
-    LABEL,
+    options.LABEL,
     option("--calibration", "DATA", "People whom the model was not trained on: what is typical rests on them."),
     option("--method", "NAME", f"The method: {', '.join(METHODS)}.", default=DEFAULT_METHOD),
     option("--set", "KEY=VALUE", "A parameter of the method, named as in Python; repeatable.", multiple=True),
     choice("--reference", "Keep training rows, or only each column's distribution.", "rows", "none"),
-    LEVELS,
-    SEED,
-    *READING,
-    CONFIG,
-    JSON,
+    options.LEVELS,
+    options.SEED,
+    *options.READING,
+    options.CONFIG,
+    options.JSON,
 )
 def fit() -> None:
     """Fit an explainer on a table and save it in one file.
@@ -233,10 +161,10 @@ def fit() -> None:
 
 @commands.declare(
     "attain.cli.explain:explain",
-    EXPLAINER,
+    options.EXPLAINER,
     argument("PEOPLE", "people", "A CSV or Parquet file with one row per person; for many, a folder of Parquet."),
-    *MODEL,
-    *target_options(required=True),
+    *options.MODEL,
+    *options.target_options(required=True),
     option("--out", "OUT", "Output file: .csv, .xlsx, .parquet, .json; or a folder.", required=True),
     switch("--labels", "Call features by their labels and units in OUT."),
     option("--changes", "FILE", "Also write one row per changed cell: .csv or .parquet."),
@@ -245,18 +173,18 @@ def fit() -> None:
     switch("--contributions", "Find why each decision was made, into a .json or .xlsx OUT."),
     switch("--allow-unreviewed", "Allow letters about changes of features that nobody has reviewed."),
     option("--n", "N", "Number of options for each person.", type=IntRange(1), default=1),
-    PROBABILITY,
-    CONSTRAINTS,
-    option("--timeout", "S", "The most seconds for each person, or none.", type=seconds, default="60"),
+    options.PROBABILITY,
+    options.CONSTRAINTS,
+    option("--timeout", "S", "The most seconds for each person, or none.", type=options.seconds, default="60"),
     choice("--errors", "Note records that cannot be read in OUT, as UNREADABLE, or stop.", "status", "raise"),
     option("--workers", "N", "Into a folder: number of processes; one for each core by default.", type=IntRange(1)),
     option("--people-per-file", "N", "Into a folder: people in each file.", type=IntRange(1), default=2000),
     option("--audit", "LOG", "Also append a line per person to this log."),
     option("--audit-key", "FILE", "The key; by default that in the environment variable ATTAIN_AUDIT_KEY."),
     choice("--audit-inputs", "Store people's records as HMACs, or in plain text.", "hmac", "plain"),
-    *READING,
-    CONFIG,
-    JSON,
+    *options.READING,
+    options.CONFIG,
+    options.JSON,
 )
 def explain() -> None:
     """Find what people could change so that a model decides differently.
@@ -287,8 +215,8 @@ def explain() -> None:
 @commands.declare(
     "attain.cli.serve:serve",
     argument("[E.attain]", "explainer", "A file written by `attain fit` or `save`."),
-    *OPTIONAL_MODEL,
-    *target_options(required=False),
+    *options.OPTIONAL_MODEL,
+    *options.target_options(required=False),
     option("--people", "FILE", "A CSV or Parquet file with the people who can be picked."),
     option("--texts", "FILE", "Texts of letters, as TOML; see `attain letter`."),
     option("--title", "TEXT", "The heading of the page."),
@@ -297,7 +225,7 @@ def explain() -> None:
     option("--host", "ADDRESS", "Address to listen on.", default="127.0.0.1"),
     option("--allow-host", "NAME", "Answer under this name, too; repeatable.", multiple=True),
     switch("--no-open", "Do not open a browser."),
-    *READING,
+    *options.READING,
 )
 def serve() -> None:
     """Open a page for exploring what would change a decision, with a JSON API on the same port.
@@ -317,7 +245,7 @@ def serve() -> None:
     "attain.cli.letter:letter",
     argument("[RESULT]", "result", "A result of `attain explain` (.json)."),
     option("--explainer", "E.attain", "The explainer that the answers were found with."),
-    *OPTIONAL_MODEL,
+    *options.OPTIONAL_MODEL,
     option("--texts", "FILE", "Texts of reasons, names of inputs and levels, as TOML."),
     option("--out", "FILE", "Output file: .html or .txt."),
     switch("--separate", "Write a file for each person: FILE-PERSON.html."),
@@ -332,7 +260,7 @@ def serve() -> None:
     option("--page", "FILE", "Your own page of HTML around the letters."),
     option("--texts-template", "FILE", "Write a table of texts to fill in, and stop."),
     option("--write-templates", "FOLDER", "Write the built-in templates, and stop."),
-    JSON,
+    options.JSON,
 )
 def letter() -> None:
     """Write letters: the decision, the reasons, and what would lead to another one.
@@ -374,10 +302,10 @@ def report() -> None:
 @commands.declare(
     "attain.cli.evaluate:evaluate",
     argument("RESULT", "result", "A result of `attain explain` (.json, or a folder), or a table of answers."),
-    *MODEL,
+    *options.MODEL,
     option("--train", "DATA", "The training data, CSV or Parquet.", required=True),
-    LABEL,
-    TEST,
+    options.LABEL,
+    options.TEST,
     option("--people", "PEOPLE", "The explained people, for a folder or a table."),
     option("--schema", "S.toml", "The schema, for a folder or a table."),
     option("--target", "T", "The desired class, for a table."),
@@ -387,10 +315,10 @@ def report() -> None:
     switch("--inexact", "Measure validity after inexact execution."),
     option("--constraints", "C.toml", "The constraints of the call, checked like rules."),
     option("--out", "FILE", "Output file: one row per person (.csv, .parquet), or everything (.json)."),
-    SEED,
-    LEVELS,
-    *READING,
-    JSON,
+    options.SEED,
+    options.LEVELS,
+    *options.READING,
+    options.JSON,
 )
 def evaluate() -> None:
     """Measure validity, difficulty and faithfulness of a result, and compare it with others.
@@ -410,7 +338,7 @@ def evaluate() -> None:
 
 @commands.declare(
     "attain.cli.evaluate:compare",
-    *COMPARISON,
+    *options.COMPARISON,
     option("--methods", "A,B", "Methods, separated by commas.", default=COMPARED),
 )
 def compare() -> None:
@@ -437,7 +365,7 @@ KEY = option("--key", "FILE", "The key; by default that in the environment varia
     LOG,
     option("--expect", "HEAD", "A head that was stored elsewhere, NUMBER:HASH."),
     KEY,
-    JSON,
+    options.JSON,
 )
 def verify() -> None:
     """Find lines that were altered, deleted, inserted or moved.
@@ -451,7 +379,7 @@ def verify() -> None:
     """
 
 
-@audit.declare("attain.cli.audit:list_lines", LOG, JSON)
+@audit.declare("attain.cli.audit:list_lines", LOG, options.JSON)
 def list() -> None:
     """List the lines of a log.
 
@@ -466,10 +394,10 @@ def list() -> None:
     option("--log", "LOG", "The log.", required=True),
     KEY,
     option("--explainer", "E.attain", "A file written by `attain fit`.", required=True),
-    *MODEL,
+    *options.MODEL,
     option("--people", "PEOPLE", "A table with the person's record.", required=True),
-    *READING,
-    JSON,
+    *options.READING,
+    options.JSON,
 )
 def regenerate() -> None:
     """Repeat an explanation, and compare it with the log.
@@ -497,7 +425,7 @@ def key() -> None:
     """
 
 
-@commands.declare("attain.cli.fit:inspect", EXPLAINER, JSON)
+@commands.declare("attain.cli.fit:inspect", options.EXPLAINER, options.JSON)
 def inspect() -> None:
     """Describe a saved explainer. The first line says whether it contains training rows.
 

@@ -107,26 +107,6 @@ def _texts(help: str) -> dict[str, Any]:
     return {"short_help": short, "help": first, "epilog": epilog}
 
 
-def argument(metavar: str, name: str, help: str) -> click.Argument:
-    """An argument by its place; a metavar in brackets says that it may be left out."""
-    return click.Argument([name], metavar=metavar, help=help, required=not metavar.startswith("["))
-
-
-def option(flag: str, metavar: str, help: str, **settings: Any) -> click.Option:
-    """An option with a value."""
-    return click.Option([flag], metavar=metavar, help=help, **settings)
-
-
-def choice(flag: str, help: str, *choices: str) -> click.Option:
-    """An option whose value is one of several, the first by default."""
-    return click.Option([flag], type=click.Choice(choices), help=help, default=choices[0])
-
-
-def switch(flag: str, help: str) -> click.Option:
-    """An option without a value."""
-    return click.Option([flag], is_flag=True, help=help)
-
-
 class Config(msgspec.Struct, forbid_unknown_fields=True):
     """The content of such a file."""
 
