@@ -18,7 +18,7 @@ NOTHING = "nothing"
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "pulled transplants": {"pulled": False},
     "ascents": {"ascents": 0},
-    "the first walk, with a small weight of the excess": {"light": 0.0},
+    "the first walk, with a small weight of the excess": {"first_penalty": 0.0},
     "bisections of changes": {"bisections": 0},
     "attractions": {"attractors": 0},
     "pairs": {"paired": 0},

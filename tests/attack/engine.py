@@ -95,7 +95,7 @@ def scores(region: Region, random: np.random.Generator) -> tuple[States, list[Sc
     sides = random.integers(0, 2, s * len(nodes))
     values = hostile(random.normal(size=(trees * leaves, width)), random)
     group, single = np.zeros(trees, dtype=np.intp), bool(random.random() < 0.5)
-    summed = TreeSums(states, random.random(s) < 0.1, nodes, begin, sides, roots, group, values, constant, single)
+    summed = TreeSums(states, random.random(s) < 0.1, (nodes, begin, sides), (roots, group), values, constant, single)
     target = int(random.integers(-1, width)) if width > 1 else -1
     one, other = (
         SumScore(some, random.choice([1.0, 1e300]), 0.1, target, random.choice([0.0, 1.0])) for some in (linear, summed)
@@ -152,7 +152,6 @@ def cases(seed: int) -> Iterator[Callable[[], Any]]:
         weights = np.abs(hostile(random.normal(size=(d + 1, d + 1)), random))
         calls: list[Callable[[], Any]] = [
             partial(region.settler.settled, rows, owners, guides if random.random() < 0.5 else None),
-            partial(region.settler.unlawful, rows, owners),
             partial(region.settler.kept, rows, owners),
             partial(region.book.kept, rows),
             partial(region.book.engine.computed, rows, guides, True),

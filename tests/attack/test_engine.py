@@ -28,7 +28,7 @@ def test_the_shapley_values_of_a_tree_of_a_hundred_thousand_levels_are_found() -
     inner["threshold"], inner["column"], inner["child"] = np.arange(depth), 0, np.arange(1, 2 * depth, 2)
     states, none = States(np.array([True]), np.array([0, 1]), np.array([np.nan])), np.zeros(2 * depth + 1)
     leaves = np.arange(depth + 1.0)[:, None]
-    trees = TreeSums(states, [0], nodes, none, none, [0], [0], leaves, [0.0], False)
+    trees = TreeSums(states, [0], (nodes, none, none), ([0], [0]), leaves, [0.0], False)
     own, other, weights = np.array([[1e9]]), np.array([[0.5]]), np.array([[0.0, 0.0], [1.0, 0.0]])
     assert trees.shapley(own, other, weights).item() == depth - 1
 

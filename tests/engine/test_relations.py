@@ -66,15 +66,15 @@ class Slow:
         weights = [list(chain(*relation["weights"])) for relation in self.relations]
         states = [one["state"] + (int(first_code[one["column"]]) if one["state"] >= 0 else 0) for one in self.relations]
         return Relations(
-            first_knot,
-            list(chain(*knots)),
-            list(chain(*(column["ranks"] for column in self.columns))),
-            first_code,
-            list(chain(*codes)),
-            first_knot + first_code,
+            (
+                first_knot,
+                list(chain(*knots)),
+                list(chain(*(column["ranks"] for column in self.columns))),
+                first_code,
+                list(chain(*codes)),
+            ),
             np.array(weights, dtype=float).T.reshape(int(first_knot[-1] + first_code[-1]), len(weights)),
-            [one["column"] for one in self.relations],
-            states,
+            ([one["column"] for one in self.relations], states),
             [one["constant"] for one in self.relations],
             [one["scale"] for one in self.relations],
         )

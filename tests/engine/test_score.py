@@ -77,11 +77,8 @@ class Trees:
         self.compiled = TreeSums(
             STATES,
             self.refused,
-            np.array([tuple(node) for node in self.nodes], dtype=NODE),
-            self.begin,
-            self.sides,
-            self.roots,
-            self.group,
+            (np.array([tuple(node) for node in self.nodes], dtype=NODE), self.begin, self.sides),
+            (self.roots, self.group),
             np.array(self.leaves),
             self.start,
             single,

@@ -132,8 +132,8 @@ def test_a_record_passes_at_the_rates_at_which_the_guard_accepts_it(setting: str
         assert (within == accepted).mean() > 0.9  # the guard also minds the last bits of equal distances
         for row, first in zip(rows, within, strict=True):
             np.testing.assert_array_equal(told(search, i, row), row[None])
-            assert search.level == first
-            levels.add(search.level)
+            assert search.person.level == first
+            levels.add(search.person.level)
     assert len(levels) > 2
 
 
@@ -166,8 +166,8 @@ def test_among_fewer_rows_it_passes_as_among_the_nearest_by_numpy(most: int) -> 
     for i in range(6):
         for row in every_record(made.region, i)[::3]:
             told(search, i, row)
-            assert search.level == shortlisted_level(made, made.region.factuals[i], row, most)
-            levels.append(search.level)
+            assert search.person.level == shortlisted_level(made, made.region.factuals[i], row, most)
+            levels.append(search.person.level)
     assert len(set(levels)) > 2
 
 
@@ -216,8 +216,8 @@ def test_all_that_a_search_ends_with_passes_the_guard_where_the_shortlist_has_ev
         assert len(np.unique(rows, axis=0)) == len(rows)
         assert (score.leads(rows) >= 0).all()
         assert made.region.allows(rows, np.full(len(rows), i)).all()
-        if search.level < len(made.rates):
-            assert made.guard.accepts(rows, made.rates[search.level]).all()
+        if search.person.level < len(made.rates):
+            assert made.guard.accepts(rows, made.rates[search.person.level]).all()
             passed += len(rows)
     assert passed > 20
 

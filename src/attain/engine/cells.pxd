@@ -42,13 +42,30 @@ cdef inline double within(double value, double low, double high) noexcept nogil:
     return high if value > high else value
 
 
+cdef inline Py_ssize_t first_above(double value, const double* sorted, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
+    """The first position from low on, before high, of a number above a value; high where there is none."""
+    cdef Py_ssize_t middle
+    while low < high:
+        middle = (low + high) // 2
+        if sorted[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+cdef inline Py_ssize_t found_at(double cell, const double* codes, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """The position of the first code that is a cell, a missing one perhaps; −1 where there is none."""
+    cdef Py_ssize_t i
+    for i in range(start, end):
+        if same(codes[i], cell):
+            return i
+    return -1
+
+
 cdef inline bint ordinary(double cell, const Column* column, const double* numbers) noexcept nogil:
     """Whether a cell is neither missing nor a special code."""
-    cdef Py_ssize_t i
-    for i in range(column.codes.start, column.codes.end):
-        if cell == numbers[i]:
-            return False
-    return cell == cell
+    return cell == cell and found_at(cell, numbers, column.codes.start, column.codes.end) < 0
 
 
 cdef double rounded(double value, const Grid* grid) noexcept nogil

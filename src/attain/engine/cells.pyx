@@ -124,9 +124,9 @@ cdef double kept_cell(double cell, const Column* column, const double* numbers, 
         result = within(rint(cell), -1.0, number - 1) + 0.0  # no negative zero
         return result if may_take(<Py_ssize_t> result, column, limits) else NAN
     if column.kind == CODED:
-        for i in range(column.codes.start, column.codes.end):
-            if cell == numbers[i]:
-                return cell if limits.allowed[i - column.codes.start] else NAN
+        i = found_at(cell, numbers, column.codes.start, column.codes.end)
+        if i >= 0:
+            return cell if limits.allowed[i - column.codes.start] else NAN
         if not limits.allowed[number - 1]:
             return NAN
     result = placed(cell, column, limits)

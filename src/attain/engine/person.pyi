@@ -8,36 +8,19 @@ from attain.engine.settle import Settler
 from attain.engine.typical import Crowd, Relations
 
 class People:
-    settler: Settler
-    price: Price
-    crowd: Crowd
-    known: Crowd
-    score: Score | None
-    columns: int
-    cells: int
-    most_starts: int
     def __init__(
         self,
         settler: Settler,
         price: Price,
-        crowd: Crowd,
-        known: Crowd,
+        guard: tuple[Crowd, Crowd, np.ndarray],
         score: Score | None,
         relations: Relations,
-        together: np.ndarray,
         region: Mapping[str, np.ndarray],
-        free: np.ndarray,
-        grid: np.ndarray,
-        values: np.ndarray,
-        ordered: np.ndarray,
-        limits: np.ndarray,
+        columns: Mapping[str, np.ndarray],
         settings: Mapping[str, float],
     ) -> None: ...
 
 class Person:
-    people: People
     owner: int
     asked: int
     level: int
-    found: int
-    def __init__(self, people: People) -> None: ...

@@ -4,11 +4,8 @@ class Price:
     columns: int
     def __init__(
         self,
-        points: np.ndarray,
-        shares: np.ndarray,
-        first: np.ndarray,
-        codes: np.ndarray,
-        first_code: np.ndarray,
+        ranks: tuple[np.ndarray, np.ndarray, np.ndarray],
+        codes: tuple[np.ndarray, np.ndarray],
         priced: np.ndarray,
         counted: np.ndarray,
         max_shift_weight: float,

@@ -15,6 +15,8 @@ import numpy as np
 
 from attain.engine.cells import matrix
 
+from attain.engine.cells cimport first_above, found_at, same
+
 cdef double EDGE = 0.05
 cdef double DIGITS = 1e10  # last bits must not decide between equals
 
@@ -24,10 +26,10 @@ cdef class Price:
 
     Parameters
     ----------
-    points, shares, first
-        The distinct training values of all columns, one column after the other; for each, the share of rows at or below
-        it, after a 0; and where each column begins among the points, (d + 1,).
-    codes, first_code
+    ranks
+        Three arrays: the distinct training values of all columns, one column after the other, `points`; the `shares` of
+        rows at or below each of them, after a 0 for each column; and where each column begins among the points, (d + 1,).
+    codes
         The special codes of all columns, and where each column begins among them, (d + 1,).
     priced, counted
         The columns whose shifts cost something, and those whose changes are counted, (d,).
@@ -35,28 +37,21 @@ cdef class Price:
         The weights w and λ.
     """
 
-    def __init__(self, points, shares, first, codes, first_code, priced, counted, max_shift_weight, change_weight):
-        self.columns = len(priced)
-        self.points, self.shares, self.first = points, shares, first
-        self.codes, self.first_code = codes, first_code
-        self.priced, self.counted = priced, counted
+    def __init__(self, ranks, codes, priced, counted, max_shift_weight, change_weight):
+        self.columns, self.priced, self.counted = len(priced), priced, counted
+        self.points, self.shares, self.first = ranks
+        self.codes, self.first_code = codes
         self.max_shift_weight, self.change_weight = max_shift_weight, change_weight
 
     cdef double rank(self, Py_ssize_t column, double cell) noexcept nogil:
         """F of a cell; NaN where it has none."""
-        cdef Py_ssize_t begin = self.first[column], low = begin, high = self.first[column + 1], middle, k
+        cdef Py_ssize_t begin = self.first[column], low = begin, high = self.first[column + 1], k
         cdef double along, before, at
         if low == high or cell != cell:
             return NAN
-        for k in range(self.first_code[column], self.first_code[column + 1]):
-            if cell == self.codes[k]:
-                return NAN
-        while low < high:  # the first point above the cell
-            middle = (low + high) // 2
-            if self.points[middle] <= cell:
-                low = middle + 1
-            else:
-                high = middle
+        if found_at(cell, &self.codes[0], self.first_code[column], self.first_code[column + 1]) >= 0:
+            return NAN
+        low = first_above(cell, &self.points[0], low, high)
         # the shares of a column are shifted by one for each column before it
         k = low + column
         at = self.shares[k]
@@ -73,7 +68,7 @@ cdef class Price:
     cdef double shift(self, Py_ssize_t column, double own, double own_rank, double cell) noexcept nogil:
         """How far a cell moved, in [0, 1]."""
         cdef double moved
-        if cell == own or (cell != cell and own != own):
+        if same(cell, own):
             return 0.0
         moved = fabs(self.rank(column, cell) - own_rank)
         return 1.0 if moved != moved else moved
@@ -85,7 +80,7 @@ cdef class Price:
         cdef double total = 0.0, largest = 0.0, shift
         cdef Py_ssize_t j, number = 0
         for j in range(self.columns):
-            if row[j] == own[j] or (row[j] != row[j] and own[j] != own[j]):
+            if same(row[j], own[j]):
                 continue
             number += self.counted[j]
             if self.priced[j]:

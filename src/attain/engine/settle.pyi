@@ -6,11 +6,7 @@ class Settler:
     def __init__(
         self,
         rules: Rules,
-        factuals: np.ndarray,
-        start: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        frozen: np.ndarray,
+        cells: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         states: np.ndarray,
         excused: np.ndarray,
         counted: np.ndarray,
@@ -20,4 +16,3 @@ class Settler:
         self, rows: np.ndarray, owners: np.ndarray, guides: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]: ...
     def kept(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray: ...
-    def unlawful(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray: ...

@@ -23,6 +23,15 @@ from attain.engine.rules cimport LIMIT, PULL, PUT, SKIP_UNLESS_BROKEN, SOLVE, UN
 cdef int PASSES = 3  # how often all rules are gone through: what one moves, another may refuse
 
 
+cdef struct Repair:  # of one row
+    double* row
+    const double* own
+    const unsigned char* frozen
+    const unsigned char* excused
+    bint pulls  # whether an order moves its other side along
+    Room room
+
+
 cdef double linear(Rules rules, const Instruction* form, const double* row) noexcept nogil:
     """Σ row[column] · slope + constant, the left side of a comparison minus its right side."""
     cdef double total = 0.0
@@ -33,101 +42,85 @@ cdef double linear(Rules rules, const Instruction* form, const double* row) noex
     return total + rules.numbers[number]
 
 
-cdef void solve(
-    Rules rules, const Instruction* form, double gap, double* row, const double* own, const unsigned char* frozen
-) noexcept nogil:
+cdef void solve(Rules rules, const Instruction* form, double gap, const Repair* now) noexcept nogil:
     """Closes the gap of a linear form by one free column, preferably one that the row does not change."""
     cdef Py_ssize_t i, j, rank, best = 2, chosen = form.span.start
     for i in range(form.span.start, form.span.end):
         j = rules.lists[i]
-        rank = 2 if frozen[j] else (0 if same(row[j], own[j]) else 1)
+        rank = 2 if now.frozen[j] else (0 if same(now.row[j], now.own[j]) else 1)
         if rank < best:
             best, chosen = rank, i
     if fabs(gap) > 0 and best < 2:
-        row[rules.lists[chosen]] -= gap / rules.numbers[form.number + chosen - form.span.start]
+        now.row[rules.lists[chosen]] -= gap / rules.numbers[form.number + chosen - form.span.start]
 
 
-cdef bint pull(
-    Rules rules, const Instruction* form, double* row, const double* own, const unsigned char* frozen
-) noexcept nogil:
-    """Where one side of an order moved, the other follows it; says whether it does."""
+cdef bint pull(Rules rules, const Instruction* form, const Repair* now) noexcept nogil:
+    """Where one side of an order moved, the other follows it; returns whether it does."""
     cdef Py_ssize_t first = rules.lists[form.span.start], second = rules.lists[form.span.start + 1]
-    cdef bint first_moved = not same(row[first], own[first]), second_moved = not same(row[second], own[second])
-    if first_moved == second_moved or frozen[second if first_moved else first]:
+    cdef bint first_moved = not same(now.row[first], now.own[first])
+    if first_moved != same(now.row[second], now.own[second]) or now.frozen[second if first_moved else first]:
         return False
     if first_moved:
-        row[second] = row[first]
+        now.row[second] = now.row[first]
     else:
-        row[first] = row[second]
+        now.row[first] = now.row[second]
     return True
 
 
-cdef void retreat(
-    Rules rules, const Instruction* form, double* row, const double* own, const unsigned char* frozen
-) noexcept nogil:
+cdef void retreat(Rules rules, const Instruction* form, const Repair* now) noexcept nogil:
     """Moves the columns of a linear inequality back towards the factual, just far enough.
 
     A limit of one number that the factual does not keep either is the least change that does.
     """
-    cdef double gap = linear(rules, form, row), before = linear(rules, form, own), share
+    cdef double gap = linear(rules, form, now.row), before = linear(rules, form, now.own), share
     cdef Py_ssize_t i, j
     if form.operation == LIMIT and (gap > 0) - (gap < 0) == (before > 0) - (before < 0):
-        solve(rules, form, gap, row, own, frozen)
+        solve(rules, form, gap, now)
         gap = 0.0
     share = within(before / (before - gap), 0.0, 1.0)
     if share != share:
         share = 0.0
     for i in range(form.span.start, form.span.end):
         j = rules.lists[i]
-        row[j] = own[j] + share * (row[j] - own[j])
+        now.row[j] = now.own[j] + share * (now.row[j] - now.own[j])
 
 
-cdef void repair_rule(
-    Rules rules, Py_ssize_t k, double* row, const double* own, const unsigned char* frozen, bint pulls, double* stack
-) noexcept nogil:
+cdef void repair_rule(Rules rules, Py_ssize_t k, const Repair* now) noexcept nogil:
     """Repairs a broken rule if that is easy."""
     cdef Py_ssize_t at = rules.rules[k].repair.start, i
-    cdef const Instruction* now
+    cdef const Instruction* form
     while at < rules.rules[k].repair.end:
-        now = &rules.code[at]
+        form = &rules.code[at]
         at += 1
-        if now.operation == SKIP_UNLESS_BROKEN:
-            if rules.run(now.span, row, stack) != -1.0:
-                at = now.goal
-        elif now.operation == PUT:
-            if not frozen[now.column]:
-                row[now.column] = rules.numbers[now.number]
-        elif now.operation == UNDO:
-            for i in range(now.span.start, now.span.end):
-                row[rules.lists[i]] = own[rules.lists[i]]
-        elif now.operation == SOLVE:
-            solve(rules, now, linear(rules, now, row), row, own, frozen)
-        elif not (now.operation == PULL and pulls and pull(rules, now, row, own, frozen)):
-            retreat(rules, now, row, own, frozen)
+        if form.operation == SKIP_UNLESS_BROKEN:
+            if rules.run(form.span, now.row, now.room.stack) != -1.0:
+                at = form.goal
+        elif form.operation == PUT:
+            if not now.frozen[form.column]:
+                now.row[form.column] = rules.numbers[form.number]
+        elif form.operation == UNDO:
+            for i in range(form.span.start, form.span.end):
+                now.row[rules.lists[i]] = now.own[rules.lists[i]]
+        elif form.operation == SOLVE:
+            solve(rules, form, linear(rules, form, now.row), now)
+        elif not (form.operation == PULL and now.pulls and pull(rules, form, now)):
+            retreat(rules, form, now)
 
 
-cdef void repair(
-    Rules rules,
-    double* row,
-    const double* own,
-    const unsigned char* frozen,
-    const unsigned char* excused,
-    bint pulls,
-    Room room,
-) noexcept nogil:
-    """Repairs broken rules where that is easy; with `pulls`, an order moves its other side along."""
+cdef void repair(Rules rules, const Repair* now) noexcept nogil:
+    """Repairs broken rules where that is easy."""
     cdef bint done = False
     cdef Py_ssize_t k
     cdef int attempt
     for attempt in range(PASSES):
-        if done or not rules.find_broken(row, room):
+        if done or not rules.find_broken(now.row, now.room):
             return
         done = True
         for k in range(rules.number):
             # an earlier repair may have mended it
-            if room.broken[k] and not excused[k] and rules.breaks(k, row, room.stack):
+            if now.room.broken[k] and not now.excused[k] and rules.breaks(k, now.row, now.room.stack):
                 done = False
-                repair_rule(rules, k, row, own, frozen, pulls, room.stack)
+                repair_rule(rules, k, now)
 
 
 cdef class Settler:
@@ -137,10 +130,9 @@ cdef class Settler:
     ----------
     rules
         The columns, rules, laws and computed columns.
-    factuals, start
-        The owners' rows, and the cells that frozen ones take, (n, d): the same, but for clocks that have advanced.
-    low, high, frozen
-        The limits of each cell, and which may not change, (n, d).
+    cells
+        Five arrays (n, d): the owners' rows, `factuals`; the cells that frozen ones take, `start`, which are the same but
+        for clocks that have advanced; the limits of each cell, `low` and `high`; and which are `frozen`.
     states
         Which levels, or special codes and ordinary values, each owner may take, (n, states of all columns).
     excused
@@ -151,14 +143,12 @@ cdef class Settler:
         How many of them may change, (n,).
     """
 
-    def __init__(self, Rules rules, factuals, start, low, high, frozen, states, excused, counted, max_changes):
-        self._given = (rules, factuals, start, low, high, frozen, states, excused, counted, max_changes)
-        self.rules, self.columns, self.owners = rules, rules.columns, len(factuals)
-        self.factuals, self.start, self.low, self.high = (
-            matrix(cells, self.columns) for cells in (factuals, start, low, high)
-        )
+    def __init__(self, Rules rules, cells, states, excused, counted, max_changes):
+        self._given = rules, cells, states, excused, counted, max_changes
+        self.rules, self.columns, self.owners = rules, rules.columns, len(cells[0])
+        self.factuals, self.start, self.low, self.high = (matrix(part, self.columns) for part in cells[:4])
         self.frozen, self.states, self.excused, self.counted = (
-            np.ascontiguousarray(flags, dtype=bool).view(np.uint8) for flags in (frozen, states, excused, counted)
+            np.ascontiguousarray(flags, dtype=bool).view(np.uint8) for flags in (cells[4], states, excused, counted)
         )
         self.max_changes = np.ascontiguousarray(max_changes, dtype=np.intp)
         self.room = rules.room + self.columns
@@ -172,18 +162,13 @@ cdef class Settler:
         return Settler, self._given
 
     cdef Limits limits(self, Py_ssize_t owner, Py_ssize_t j) noexcept nogil:
-        return Limits(
-            self.factuals[owner, j],
-            self.places[owner, j],
-            self.low[owner, j],
-            self.high[owner, j],
-            &self.states[owner, self.rules.column[j].states.start],
-        )
+        cdef const unsigned char* allowed = &self.states[owner, self.rules.column[j].states.start]
+        return Limits(self.factuals[owner, j], self.places[owner, j], self.low[owner, j], self.high[owner, j], allowed)
 
     cdef bint settle(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
         """Puts a row into final form, with what its rules are about from a guide, if there is one and that helps.
 
-        Says whether it is admitted: it keeps the rules, changes something, and not too much.
+        Returns whether it is admitted: it keeps the rules, changes something, and not too much.
         """
         return form(self, row, guide, owner, room) and counts(self, row, owner)
 
@@ -213,18 +198,6 @@ cdef class Settler:
                     guide = &models[i, 0]
                 admitted[i] = self.settle(&cells[i, 0], guide, who[i], &room[0])
         return result, np.asarray(admitted).view(bool)
-
-    def unlawful(self, rows, owners):
-        """Which admitted rows break a law, as their owners do, (n,)."""
-        cdef const double[:, ::1] cells = matrix(rows, self.columns)
-        cdef const Py_ssize_t[::1] who = self._checked(owners, rows)
-        cdef unsigned char[::1] result = np.empty(len(rows), dtype=np.uint8)
-        cdef double[::1] room = np.empty(self.room + 1)
-        cdef Py_ssize_t i
-        with nogil:
-            for i in range(cells.shape[0]):
-                result[i] = self.breaks_law(&cells[i, 0], who[i], &room[0])
-        return np.asarray(result).view(bool)
 
     def kept(self, rows, owners):
         """Which rule or law (column) holds in which row, or is broken as its owner does, and not by more."""
@@ -267,7 +240,7 @@ cdef void form_cells(Settler p, double* row, Py_ssize_t owner, double* stack) no
 
 cdef bint find_unkept(Settler p, const double* row, Py_ssize_t owner, Room room) noexcept nogil:
     """The rules that a row breaks, but for laws that a computed column follows up to its rounding, and for those
-    that its owner breaks, too, and not by less; into `room.broken`. Says whether there is any.
+    that its owner breaks, too, and not by less; into `room.broken`. Returns whether there is any.
     """
     cdef bint some = False
     cdef Py_ssize_t k
@@ -285,7 +258,7 @@ cdef bint find_unkept(Settler p, const double* row, Py_ssize_t owner, Room room)
 
 
 cdef bint take_from_guide(Settler p, double* row, const double* guide, Py_ssize_t owner, Room room) noexcept nogil:
-    """The columns of rules that a row breaks from its guide; says whether that keeps all of them."""
+    """Takes the columns of rules that a row breaks from its guide; returns whether that keeps all of them."""
     cdef Py_ssize_t k, i
     cdef int attempt
     for attempt in range(2):  # what is taken over for one rule may break another
@@ -300,11 +273,12 @@ cdef bint take_from_guide(Settler p, double* row, const double* guide, Py_ssize_
 
 
 cdef bint form(Settler p, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
-    """Puts a row into final form; says whether it keeps the rules. A repair that is not whole is not used."""
+    """Puts a row into final form; returns whether it keeps the rules. A repair that is not whole is not used."""
     cdef double* tried = room + p.rules.room
     cdef size_t size = p.columns * sizeof(double)
     cdef Room space = p.rules.divided(room)
-    cdef int pulls
+    cdef Repair now = Repair(tried, &p.start[owner, 0], &p.frozen[owner, 0], &p.excused[owner, 0], True, space)
+    cdef int attempt
     form_cells(p, row, owner, space.stack)
     if not find_unkept(p, row, owner, space):
         return True
@@ -313,11 +287,10 @@ cdef bint form(Settler p, double* row, const double* guide, Py_ssize_t owner, do
         if take_from_guide(p, tried, guide, owner, space):
             memcpy(row, tried, size)
             return True
-    for pulls in range(1, -1, -1):
+    for attempt in range(2):
+        now.pulls = attempt == 0
         memcpy(tried, row, size)
-        repair(
-            p.rules, tried, &p.start[owner, 0], &p.frozen[owner, 0], &p.excused[owner, 0], pulls, space
-        )
+        repair(p.rules, &now)
         form_cells(p, tried, owner, space.stack)
         if not find_unkept(p, tried, owner, space):
             memcpy(row, tried, size)

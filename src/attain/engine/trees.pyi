@@ -1,4 +1,5 @@
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attain.engine.score import States, Sums
 
@@ -7,11 +8,8 @@ class TreeSums(Sums):
         self,
         states: States,
         refused: np.ndarray,
-        nodes: np.ndarray,
-        begin: np.ndarray,
-        sides: np.ndarray,
-        roots: np.ndarray,
-        group: np.ndarray,
+        nodes: tuple[ArrayLike, ArrayLike, ArrayLike],
+        trees: tuple[ArrayLike, ArrayLike],
         leaves: np.ndarray,
         start: np.ndarray,
         single: bool,

@@ -7,6 +7,7 @@ from attain.engine.cells import matrix
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from attain.engine.cells cimport first_above
 from attain.engine.score cimport MOST_VALUES, NUMBER, States, Sums
 
 cdef enum:
@@ -57,13 +58,11 @@ cdef class TreeSums(Sums):
     ----------
     states, refused
         The states of the columns, and which of them only the model can be asked about, (S,).
-    nodes, begin
-        The nodes, and where the states of each begin among the `sides`, (nodes,). A number goes to the first child if
-        it is at most the threshold.
-    sides
-        Which child, 0 or 1, states go to: that of state s is at the node's beginning plus s.
-    roots, group
-        The first node of each tree, and the first of the sums that it adds to, (T,).
+    nodes
+        The nodes; where the states of each begin among the `sides`, (nodes,); and these: which child, 0 or 1, states go to,
+        that of state s at the node's beginning plus s. A number goes to the first child if it is at most the threshold.
+    trees
+        The first node of each tree, its root, and the first of the sums that it adds to, (T,).
     leaves
         What each leaf adds to V sums, (leaves, V).
     start
@@ -80,7 +79,9 @@ cdef class TreeSums(Sums):
     cdef const double[::1] start
     cdef bint single
 
-    def __init__(self, States states, refused, nodes, begin, sides, roots, group, leaves, start, bint single):
+    def __init__(self, States states, refused, nodes, trees, leaves, start, bint single):
+        nodes, begin, sides = nodes
+        roots, group = trees
         self.states, self.node, self.single, self.width = states, nodes, single, len(start)
         self.refused = np.ascontiguousarray(refused, dtype=np.uint8)
         self.begin = np.ascontiguousarray(begin, dtype=np.int64)
@@ -209,17 +210,12 @@ cdef class TreeSums(Sums):
     cdef inline uint64_t seconds(self, int64_t at, const Node* node, const Values* tried) noexcept nogil:
         """Which values of a node's column, as bits, go to its second child."""
         cdef uint64_t result = 0
-        cdef int i, low = 0, high = tried.n
+        cdef Py_ssize_t i, low
         if not tried.ascending:
             for i in range(tried.n):
                 result |= <uint64_t> self.second(at, node, tried.cells[i], tried.state[i]) << i
             return result
-        while low < high:
-            i = (low + high) // 2
-            if tried.cells[i] > node.threshold:
-                high = i
-            else:
-                low = i + 1
+        low = first_above(node.threshold, tried.cells, 0, tried.n)
         return ~<uint64_t> 0 << low if low < MOST_VALUES else 0
 
     def leaves_of(self, rows):

@@ -1,6 +1,7 @@
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 class Space:
     columns: int
@@ -8,15 +9,10 @@ class Space:
     states: int
     def __init__(
         self,
-        stated: np.ndarray,
-        first: np.ndarray,
-        state: np.ndarray,
-        scaled: np.ndarray,
-        mean: np.ndarray,
-        scale: np.ndarray,
+        states: tuple[np.ndarray, np.ndarray, np.ndarray],
+        numbers: tuple[np.ndarray, np.ndarray, np.ndarray],
         complete: np.ndarray,
-        codes: np.ndarray,
-        first_code: np.ndarray,
+        codes: tuple[np.ndarray, np.ndarray],
     ) -> None: ...
     def points(self, rows: np.ndarray) -> np.ndarray: ...
 
@@ -32,5 +28,12 @@ class Crowd:
 class Relations:
     columns: int
     number: int
-    def __init__(self, *given: Any) -> None: ...
+    def __init__(
+        self,
+        curves: Sequence[ArrayLike],
+        terms: ArrayLike,
+        subjects: tuple[ArrayLike, ArrayLike],
+        constant: ArrayLike,
+        scale: ArrayLike,
+    ) -> None: ...
     def offs(self, rows: np.ndarray) -> np.ndarray: ...

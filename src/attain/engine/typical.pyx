@@ -5,14 +5,15 @@ of the indicator that is on, from 1, or 0 if none is; then numbers, in standard 
 points is the sum over cells of (a − b)² of numbers, and of 1 or 2 for states that differ: the number of indicators that
 are on in one of the two.
 
-**Relations**: what the other columns of a row tell about one of its cells, and how far off the cell is.
-Relation r is about a column j. Every other column k adds a term to what is told, which goes straight from knot to knot
-for a number and is a constant for a state (a level, a special code, missing):
+**Relations**: what the other columns of a row predict for one of its cells, and how far off the cell is. Relation r is
+about a column j. Every other column k adds a term to the prediction, which is linear between knots for a number and a
+constant for a state (a level, a special code, missing):
 
-    told_r(x) = constant_r + Σ_{k ≠ j} t_{k, r}(x_k),     off_r(x) = (rank_j(x_j) − told_r(x)) / scale_r.
+    predicted_r(x) = constant_r + Σ_{k ≠ j} t_{k, r}(x_k),     off_r(x) = (rank_j(x_j) − predicted_r(x)) / scale_r.
 
-A relation about a state of j tells how likely it is: it is off by (1 − told) / scale where the cell is in that state, and
-by 0 elsewhere. An order, x_j at most x_k, is off by 10 + (x_j − x_k) / scale where it is broken: more than any limit.
+A relation about a state of j predicts how likely it is: it is off by (1 − predicted) / scale where the cell is in that
+state, and by 0 elsewhere. An order, x_j at most x_k, is off by 10 + (x_j − x_k) / scale where it is broken: more than any
+limit.
 """
 
 import numpy as np
@@ -20,15 +21,15 @@ import numpy as np
 from attain.engine.cells import matrix
 
 from libc.math cimport log, sqrt
-from libc.string cimport memcpy
 
-from attain.engine.cells cimport within
+from attain.engine.cells cimport first_above, found_at, same, within
 
 cdef Py_ssize_t NUMBER = -1, ANY_NUMBER = -2  # the state of a relation about a rank, and about being a number at all
 cdef Py_ssize_t FIRST_ORDER = -3  # of an order with column 0; one less for each further column
 cdef double BROKEN = 10.0  # how far off a broken order is at least
 cdef double MOST = 1e3  # the most that one relation counts, as a multiple of its limit
 cdef double TOLERANCE = 1e-9
+cdef double UNREACHABLE = 1e6
 cdef double FARTHEST = 1e100  # the largest cell of a point, so that all distances are finite
 
 
@@ -37,23 +38,24 @@ cdef class Space:
 
     Parameters
     ----------
-    stated, first, state
+    states
         The columns with states, where the states of each begin among all (one more entry), and all states: a level's
         position, a special code, or NaN for a missing cell.
-    scaled, mean, scale
-        The columns with an order, and how they are scaled.
+    numbers
+        The columns with an order, their means and their scales.
     complete
         The columns in which missing cells were not foreseen; they share the last cell of a point.
-    codes, first_code
+    codes
         The special codes of all columns, and where each column begins among them, (d + 1,).
     """
 
-    def __init__(self, stated, first, state, scaled, mean, scale, complete, codes, first_code):
-        self.columns, self.states, self.cells = len(first_code) - 1, len(stated), len(stated) + len(scaled) + 1
-        self.stated, self.first, self.state = stated, first, state
-        self.scaled, self.mean, self.scale, self.complete = scaled, mean, scale, complete
-        self.codes, self.first_code = codes, first_code
-        self.cell_columns = np.concatenate((stated, scaled, [-1])).astype(np.intp)
+    def __init__(self, states, numbers, complete, codes):
+        self.stated, self.first, self.state = states
+        self.scaled, self.mean, self.scale = numbers
+        self.complete = complete
+        self.codes, self.first_code = codes
+        self.cell_columns = np.concatenate((states[0], numbers[0], [-1])).astype(np.intp)
+        self.columns, self.states, self.cells = len(codes[1]) - 1, len(states[0]), len(self.cell_columns)
 
     cdef void place(self, const double* row, double* point) noexcept nogil:
         """The point of a row."""
@@ -61,24 +63,16 @@ cdef class Space:
         cdef double cell, missing = 0.0
         for i in range(self.states):
             cell, begin, end = row[self.stated[i]], self.first[i], self.first[i + 1]
-            point[i] = 0.0
             k = <Py_ssize_t>cell if cell == cell and 0 <= cell < end - begin else 0
             if cell != self.state[begin + k]:  # levels stand at their own position
-                for k in range(end - begin):
-                    if cell == self.state[begin + k] or (cell != cell and self.state[begin + k] != self.state[begin + k]):
-                        break
-                else:
-                    continue
-            point[i] = k + 1.0
+                k = found_at(cell, &self.state[0], begin, end) - begin
+            point[i] = max(k + 1.0, 0.0)
         for i in range(self.scaled.shape[0]):
             k = self.scaled[i]
-            cell = row[k]
-            cell = (cell - self.mean[i]) / self.scale[i]
-            point[self.states + i] = within(cell, -FARTHEST, FARTHEST) if cell == cell else 0.0
-            cell = row[k]
-            for k in range(self.first_code[k], self.first_code[k + 1]):
-                if cell == self.codes[k]:
-                    point[self.states + i] = 0.0
+            cell = (row[k] - self.mean[i]) / self.scale[i]
+            if cell != cell or found_at(row[k], &self.codes[0], self.first_code[k], self.first_code[k + 1]) >= 0:
+                cell = 0.0
+            point[self.states + i] = within(cell, -FARTHEST, FARTHEST)
         for i in range(self.complete.shape[0]):
             missing += row[self.complete[i]] != row[self.complete[i]]
         point[self.cells - 1] = sqrt(missing)
@@ -177,12 +171,48 @@ cdef class Crowd:
         self.reaches, self.neighbours = reaches, neighbours
         self.widest = max(neighbours, default=1)
 
-    cdef void squared(self, const double* point, const unsigned char* counted, double* squared) noexcept nogil:
-        """Adds to the squared distance of each row from a point what the cells contribute that count."""
+    cdef void add_cell(self, Py_ssize_t cell, double value, double* squared) noexcept nogil:
+        """Adds what one cell of a point contributes to the squared distance of each row."""
+        add_gaps(&self.points[cell, 0], self.rows, value, 1.0, cell < self.space.states, squared)
+
+
+cdef class Finder:
+    """Finds the rows of a crowd nearest to a point.
+
+    The squared distances found last are left in `squared`, and those in cells that cannot move in `fixed`, (rows,).
+    """
+
+    def __init__(self, Crowd crowd):
+        self.crowd = crowd
+        self.squared, self.fixed, self.spare = np.empty((3, crowd.rows + 1))
+
+    cdef Py_ssize_t nearest(self, const double* point, Py_ssize_t k, Py_ssize_t* found) noexcept nogil:
+        """The positions of the k nearest rows, in order of position; returns how many."""
         cdef Py_ssize_t cell
-        for cell in range(self.space.cells):
-            if counted[cell]:
-                add_gaps(&self.points[cell, 0], self.rows, point[cell], 1.0, cell < self.space.states, squared)
+        self.squared[:] = 0.0
+        for cell in range(self.crowd.space.cells):
+            self.crowd.add_cell(cell, point[cell], &self.squared[0])
+        return smallest(&self.squared[0], self.crowd.rows, k, &self.spare[0], found)
+
+    cdef Py_ssize_t nearest_in_reach(
+        self, const double* point, const unsigned char* movable, double reach, Py_ssize_t k, Py_ssize_t* found
+    ) noexcept nogil:
+        """The same, where rows farther than the squared distance `reach` in cells that cannot move come last.
+
+        `UNREACHABLE` is added to the distances of these.
+        """
+        cdef Py_ssize_t cell, column, s
+        cdef bint moving, moves
+        self.fixed[:] = 0.0
+        for moving in range(2):
+            for cell in range(self.crowd.space.cells):
+                column = self.crowd.space.cell_columns[cell]
+                moves = column >= 0 and movable[column]
+                if moves == moving:
+                    self.crowd.add_cell(cell, point[cell], &self.squared[0] if moving else &self.fixed[0])
+            for s in range(0 if moving else self.crowd.rows):
+                self.squared[s] = self.fixed[s] + (UNREACHABLE if self.fixed[s] > reach else 0.0)
+        return smallest(&self.squared[0], self.crowd.rows, k, &self.spare[0], found)
 
 
 cdef class Relations:
@@ -190,48 +220,40 @@ cdef class Relations:
 
     Parameters
     ----------
-    first_knot, knots, ranks
-        The knots of column k are those from first_knot[k] on, increasing, and the ranks of these.
-    first_code, codes
-        Its states, likewise: cells, of which NaN is the missing one.
-    first_term, terms
-        What its knots and then its states add to what is told, (terms, relations), from row first_term[k] on.
-    column, state
-        What each relation is about: the position of the state among `codes`, or −1 for the rank, −2 for being a number,
-        −3 − k for being at most column k.
+    curves
+        Five arrays: the knots of column k are those from `first_knot[k]` on in `knots`, increasing, with the `ranks` of
+        these; its states are those from `first_code[k]` on in `codes`: cells, of which NaN is the missing one.
+    terms
+        What knots and states add to predictions, (terms, relations): column by column, its knots and then its states.
+    subjects
+        What each relation is about: its column, and the position of its state among `codes`, or −1 for the rank, −2 for
+        being a number, −3 − k for being at most column k.
     constant, scale
         Of each relation.
     """
 
-    def __init__(
-        self, first_knot, knots, ranks, first_code, codes, first_term, terms, column, state, constant, scale
-    ):
-        self._given = (
-            first_knot, knots, ranks, first_code, codes, first_term, terms, column, state, constant, scale
-        )
-        self.first_knot, self.first_code, self.first_term, self.column, self.state = (
-            np.ascontiguousarray(part, dtype=np.intp) for part in (first_knot, first_code, first_term, column, state)
+    def __init__(self, curves, terms, subjects, constant, scale):
+        self._given = curves, terms, subjects, constant, scale
+        first_knot, knots, ranks, first_code, codes = curves
+        self.first_knot, self.first_code, self.column, self.state = (
+            np.ascontiguousarray(part, dtype=np.intp) for part in (first_knot, first_code, *subjects)
         )
         self.knots, self.ranks, self.codes, self.constant, self.scale = (
             np.ascontiguousarray(part, dtype=np.float64) for part in (knots, ranks, codes, constant, scale)
         )
         self.terms = np.ascontiguousarray(terms, dtype=np.float64)
-        self.columns, self.number = len(first_knot) - 1, len(column)
+        self.columns, self.number = len(first_knot) - 1, len(self.column)
 
     def __reduce__(self):
         return Relations, self._given
 
     cdef Py_ssize_t state_of(self, Py_ssize_t column, double cell) noexcept nogil:
-        """The position of a cell's state among all codes, or −1 for a number."""
-        cdef Py_ssize_t i
-        for i in range(self.first_code[column], self.first_code[column + 1]):
-            if self.codes[i] == cell or (cell != cell and self.codes[i] != self.codes[i]):
-                return i
-        return NUMBER
+        """The position of a cell's state among all codes, or `NUMBER`."""
+        return found_at(cell, &self.codes[0], self.first_code[column], self.first_code[column + 1])
 
     cdef Py_ssize_t place(self, Py_ssize_t column, double cell, double* along) noexcept nogil:
         """The knot at or below a number, and how far it is on the way to the next one; −1 without knots."""
-        cdef Py_ssize_t low = self.first_knot[column], high = self.first_knot[column + 1] - 1, middle
+        cdef Py_ssize_t low = self.first_knot[column], high = self.first_knot[column + 1] - 1
         along[0] = 0.0
         if high < low or cell != cell:
             return -1
@@ -239,51 +261,45 @@ cdef class Relations:
             return low
         if cell >= self.knots[high]:
             return high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.knots[middle] <= cell:
-                low = middle
-            else:
-                high = middle
-        along[0] = (cell - self.knots[low]) / (self.knots[high] - self.knots[low])
+        low = first_above(cell, &self.knots[0], low, high) - 1
+        along[0] = (cell - self.knots[low]) / (self.knots[low + 1] - self.knots[low])
         return low
 
-    cdef void add(self, Py_ssize_t column, double cell, double sign, double* told) noexcept nogil:
-        """Adds what a cell tells, or takes it away."""
-        cdef Py_ssize_t state = self.state_of(column, cell), knot, term, r
+    cdef void add(self, Py_ssize_t column, double cell, double sign, double* predicted) noexcept nogil:
+        """Adds the term of a cell to all predictions, or takes it away."""
+        cdef Py_ssize_t state = self.state_of(column, cell), knot, r
         cdef double along
         if state != NUMBER:
-            term = self.first_term[column] + self.first_knot[column + 1] - self.first_knot[column]
-            term += state - self.first_code[column]
             for r in range(self.number):
-                told[r] += sign * self.terms[term, r]
+                predicted[r] += sign * self.terms[self.first_knot[column + 1] + state, r]
             return
         knot = self.place(column, cell, &along)
         if knot < 0:
             return
-        term = self.first_term[column] + knot - self.first_knot[column]
         for r in range(self.number):
-            told[r] += sign * (1.0 - along) * self.terms[term, r]
-        if along > 0.0:
-            for r in range(self.number):
-                told[r] += sign * along * self.terms[term + 1, r]
+            predicted[r] += sign * (1.0 - along) * self.terms[self.first_code[column] + knot, r]
+        for r in range(self.number if along > 0.0 else 0):
+            predicted[r] += sign * along * self.terms[self.first_code[column] + knot + 1, r]
 
-    cdef void tell(self, const double* row, double* told) noexcept nogil:
-        """What a row tells, relation by relation."""
+    cdef void find_offs(self, const double* row, double* predicted, double* offs) noexcept nogil:
+        """What a row predicts, and how far it is off, relation by relation."""
+        cdef Py_ssize_t j, r
+        for r in range(self.number):
+            predicted[r] = self.constant[r]
+        for j in range(self.columns if self.number else 0):
+            self.add(j, row[j], 1.0, predicted)
+        for r in range(self.number):
+            offs[r] = self.off(r, row, predicted)
+
+    cdef void predict_changed(self, const double* row, const double* own, double* predicted) noexcept nogil:
+        """Turns the predictions of `own` into those of a row: only cells that differ are looked at."""
         cdef Py_ssize_t j
-        memcpy(told, &self.constant[0], self.number * sizeof(double))
         for j in range(self.columns):
-            self.add(j, row[j], 1.0, told)
+            if not same(row[j], own[j]):
+                self.add(j, own[j], -1.0, predicted)
+                self.add(j, row[j], 1.0, predicted)
 
-    cdef void tell_again(self, const double* row, const double* own, double* told) noexcept nogil:
-        """The same from what another row tells: only cells that differ are looked at."""
-        cdef Py_ssize_t j
-        for j in range(self.columns):
-            if row[j] != own[j] and (row[j] == row[j] or own[j] == own[j]):
-                self.add(j, own[j], -1.0, told)
-                self.add(j, row[j], 1.0, told)
-
-    cdef double off(self, Py_ssize_t which, const double* row, const double* told) noexcept nogil:
+    cdef double off(self, Py_ssize_t which, const double* row, const double* predicted) noexcept nogil:
         """How far a row is off, in one relation."""
         cdef Py_ssize_t j = self.column[which], state = self.state_of(j, row[j]), knot
         cdef double along, rank
@@ -295,7 +311,7 @@ cdef class Relations:
         if self.state[which] != NUMBER:
             if state != self.state[which] and not (state == NUMBER and self.state[which] == ANY_NUMBER):
                 return 0.0
-            return max(1.0 - told[which], 0.0) / self.scale[which]
+            return max(1.0 - predicted[which], 0.0) / self.scale[which]
         if state != NUMBER:
             return 0.0
         knot = self.place(j, row[j], &along)
@@ -304,9 +320,9 @@ cdef class Relations:
         rank = self.ranks[knot]
         if along > 0.0:
             rank += along * (self.ranks[knot + 1] - rank)
-        return (rank - told[which]) / self.scale[which]
+        return (rank - predicted[which]) / self.scale[which]
 
-    cdef double excess(self, const double* row, const double* told, const double* own, double limit) noexcept nogil:
+    cdef double excess(self, const double* row, const double* predicted, const double* own, double limit) noexcept nogil:
         """Σ_r log⁺(|off_r| / limit_r), where a person who is beyond the limit may stay as far off as before.
 
         `own` is how far the person is off, by relation.
@@ -314,7 +330,7 @@ cdef class Relations:
         cdef double product = 1.0, off, over, total = 0.0
         cdef Py_ssize_t r
         for r in range(self.number):
-            off = self.off(r, row, told)
+            off = self.off(r, row, predicted)
             if off >= 0.0:
                 over = off / max(limit, own[r])
             else:
@@ -330,11 +346,9 @@ cdef class Relations:
         """How far each row is off, relation by relation, (n, relations)."""
         cdef const double[:, ::1] given = matrix(rows, self.columns)
         cdef double[:, ::1] result = np.empty((given.shape[0], self.number))
-        cdef double[::1] room = np.empty(self.number + 1)
-        cdef Py_ssize_t i, r
+        cdef double[::1] predicted = np.empty(self.number + 1)
+        cdef Py_ssize_t i
         with nogil:
             for i in range(given.shape[0] if self.number else 0):
-                self.tell(&given[i, 0], &room[0])
-                for r in range(self.number):
-                    result[i, r] = self.off(r, &given[i, 0], &room[0])
+                self.find_offs(&given[i, 0], &predicted[0], &result[i, 0])
         return np.asarray(result)

@@ -99,7 +99,7 @@ class Ensemble:
         """The sums of what leaves add, (L, V), from a start on; by default each tree adds to the first V of them."""
         states, begin, sides, refused = self.conditions(reader)
         group = np.zeros(len(self.roots)) if group is None else group
-        return TreeSums(states, refused, self.nodes, begin, sides, self.roots, group, value, start, self._single)
+        return TreeSums(states, refused, (self.nodes, begin, sides), (self.roots, group), value, start, self._single)
 
     def leaves(self, rows: np.ndarray, reader: Reader | None = None) -> np.ndarray:
         """The leaf that each row reaches in each tree, (n, T)."""

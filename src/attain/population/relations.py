@@ -197,15 +197,7 @@ class Relations:
         weights = np.array([one.weights for one in found]).reshape(len(found), int(curves.first_term[-1])).T
         columns, states = (np.array([one.subject[place] for one in found], dtype=np.intp) for place in range(2))
         scales = np.array([one.scale for one in found])
-        engine = Engine(
-            *curves,
-            curves.first_term,
-            weights,
-            columns,
-            states,
-            [one.constant for one in found],
-            scales,
-        )
+        engine = Engine(curves, weights, (columns, states), [one.constant for one in found], scales)
         owner, terms = np.repeat(np.arange(d), np.diff(curves.first_term)), curves.terms(known)
         varying = [np.var(terms[:, owner == k] @ weights[owner == k], axis=0) for k in range(d if found else 0)]
         telling = np.column_stack(varying) if found else np.zeros((0, d))

@@ -155,15 +155,13 @@ class MeasuringSpace:
         """The space, for the engine."""
         codes = [list(feature.special) for feature in self.schema]
         return Space(
-            self.stated,
-            self.first.astype(np.intp),
-            self.states,
-            self.scaled,
-            self.mean,
-            self.scale,
+            (self.stated, self.first.astype(np.intp), self.states),
+            (self.scaled, self.mean, self.scale),
             self.complete,
-            np.array([code for some in codes for code in some], dtype=np.float64),
-            np.cumsum([0, *map(len, codes)]).astype(np.intp),
+            (
+                np.array([code for some in codes for code in some], dtype=np.float64),
+                np.cumsum([0, *map(len, codes)]).astype(np.intp),
+            ),
         )
 
     def transform(self, values: ArrayLike) -> FloatArray:

@@ -259,7 +259,7 @@ class Region:
 
     def breaks_law(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which of the rows, all admitted, break a law. Their owners break it, too."""
-        return self.settler.unlawful(rows, owners)
+        return np.asarray((~self.book.kept(rows) & self._excused[owners]).any(axis=1))
 
     def kept(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """Which rule or law (column) holds in which row, or is broken as its owner does, and not by more."""
@@ -273,8 +273,8 @@ class Region:
     def settler(self) -> Settler:
         """These rows and what they may become, as the engine puts candidates into final form."""
         states = [np.zeros((len(self), 0), dtype=bool), *(self.states[j] for j in sorted(self.states))]
-        cells = self.factuals, self.start, self.low, self.high, self.frozen, np.concatenate(states, axis=1)
-        return Settler(self.book.engine, *cells, self._excused, self.schema.counted, self.max_changes)
+        cells, allowed = (self.factuals, self.start, self.low, self.high, self.frozen), np.concatenate(states, axis=1)
+        return Settler(self.book.engine, cells, allowed, self._excused, self.schema.counted, self.max_changes)
 
     @cached_property
     def _excused(self) -> np.ndarray:

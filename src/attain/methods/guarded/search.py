@@ -7,7 +7,7 @@ check of it; (M) a bound on memory or time; (–) not tuned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -71,9 +71,9 @@ class GuardedSettings:
     """How many of the cheapest starts are measured to find the one that the second shortlist is taken around. (S)"""
     candidates: int = 6
     """Starts that are made better; half of them change different features. (S)"""
-    light: float = 5.0
+    first_penalty: float = 5.0
     """The cost of a unit of excess over the guard's limits in the first walk; 0 leaves it out. (S)"""
-    heavy: float = 50.0
+    penalty: float = 50.0
     """The same after it: more than any change costs, so that a candidate first becomes typical, then easy. (–)"""
     related: float = 2.0
     """How many times being off a relation counts in the excess, like a distance. (–)"""
@@ -108,18 +108,18 @@ class GuardedSettings:
             "paired": self.paired * effort,
             "pool": self.pool * max(options, 3),  # so that one option is the same as the first of three
             "at_once": 1 if compiled else self.at_once,
-            "light_first": self.light > 0,
+            "first_penalty": self.penalty if only_back else self.first_penalty or self.penalty,
             "radius": radius,
         }
         if only_back:
-            chosen |= dict.fromkeys(("transplants", "further", "paired", "attractors", "pulled", "light_first"), 0)
+            chosen |= dict.fromkeys(("transplants", "further", "paired", "attractors", "pulled"), 0)
             chosen["ascents"] = -1  # 0 would still compare values before the first step
         return chosen
 
 
 _SAME_NAMES = (
     *("shortlist", "judged", "ascents", "bisections", "attractors", "exchanged", "pair_rows", "rounds"),
-    *("pulled", "light", "heavy", "related"),
+    *("pulled", "penalty", "related"),
 )
 """Settings that the engine has by the same names."""
 LESS_TYPICAL = 1e3
@@ -150,13 +150,11 @@ class ShiftCosts:
     def engine(self) -> Price:
         """The costs, for the engine."""
         schema = self.percentiles.schema
+        values, shares = self.percentiles.points, self.percentiles.shares
         codes = [list(feature.special) for feature in schema]
         return Price(
-            points=np.concatenate([*self.percentiles.points, np.empty(0)]),
-            shares=np.concatenate([*self.percentiles.shares, np.empty(0)]),
-            first=np.cumsum([0, *map(len, self.percentiles.points)]).astype(np.intp),
-            codes=np.array([code for special in codes for code in special], dtype=np.float64),
-            first_code=np.cumsum([0, *map(len, codes)]).astype(np.intp),
+            ranks=(np.concatenate([*values, np.empty(0)]), np.concatenate([*shares, np.empty(0)]), _begins(values)),
+            codes=(np.array([code for special in codes for code in special], dtype=np.float64), _begins(codes)),
             priced=np.isin(range(len(schema)), schema.free_columns).view(np.uint8),
             counted=schema.counted.view(np.uint8),
             max_shift_weight=self.max_shift_weight,
@@ -331,7 +329,7 @@ class GuardedSearch:
                     break
                 search.begin(i, int(left[i]), given_rows[i])
                 search.run()
-                problem.charge_scored(i, search.asked)
+                problem.charge_scored(i, search.person.asked)
                 found[i] = search.answers()
         asked, asking = positions(~known), replace(problem, region=_any_number_of_changes(problem.region))
         for start in range(0, len(asked), _IN_STEP):  # their searches ask the model in step
@@ -343,7 +341,7 @@ class GuardedSearch:
             while waiting:
                 parts = [search.propose() for search in waiting]
                 ends = np.cumsum([len(part) for part in parts])
-                whose = np.repeat([search.owner for search in waiting], [len(part) for part in parts])
+                whose = np.repeat([search.person.owner for search in waiting], [len(part) for part in parts])
                 tried = asking.ask(np.concatenate(parts), whose, reserve=_reserve(problem))
                 met, scores = np.zeros(len(whose), dtype=bool), np.full(len(whose), problem.goal.lowest)
                 met[tried.asked], scores[tried.asked] = tried.met, tried.score
@@ -352,7 +350,7 @@ class GuardedSearch:
                 # a search that asks about nothing has ended
                 waiting = [search for search, part in zip(waiting, parts, strict=True) if len(part)]
             for search in searches:
-                found[search.owner] = search.answers()
+                found[search.person.owner] = search.answers()
         owners = np.repeat(np.arange(len(problem)), [len(rows) for rows in found])
         return np.concatenate([problem.region.factuals[:0], *found]), owners
 
@@ -401,11 +399,9 @@ class GuardedSearch:
         return People(
             settler=_any_number_of_changes(region).settler,
             price=self.costs.engine,
-            crowd=self.crowds[0],
-            known=self.crowds[1],
+            guard=(*self.crowds, limits),
             score=score,
             relations=self.relations.engine,
-            together=(self.relations.together & settings.families).view(np.uint8),
             region={
                 "own": region.factuals,
                 "start": region.start,
@@ -415,11 +411,13 @@ class GuardedSearch:
                 "movable": movable.view(np.uint8),
                 "most": region.max_changes.astype(np.intp),
             },
-            free=np.asarray(schema.free_columns, dtype=np.intp),
-            grid=grid,
-            values=n_values,
-            ordered=np.array([feature.ordered for feature in schema]).view(np.uint8),
-            limits=limits,
+            columns={
+                "free": np.asarray(schema.free_columns, dtype=np.intp),
+                "grid": grid,
+                "values": n_values,
+                "ordered": np.array([feature.ordered for feature in schema]).view(np.uint8),
+                "together": (self.relations.together & settings.families).view(np.uint8),
+            },
             settings=settings.engine(
                 radius=self._radius,
                 effort=self.effort,
@@ -466,3 +464,8 @@ def _any_number_of_changes(region: Region) -> Region:
 def _reserve(problem: Problem) -> int:
     """How many rows of each owner budget is kept for: the options, for the last check, and as many again."""
     return 2 * problem.options
+
+
+def _begins(parts: Sequence[Sized]) -> np.ndarray:
+    """Where each part begins if all are put one after the other, and where the last one ends."""
+    return np.cumsum([0, *map(len, parts)]).astype(np.intp)
