@@ -19,7 +19,7 @@ from attain.engine.search import Search
 from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
 from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal, Model
-from attain.models.scores import compile_score
+from attain.models.compiled import compile_score
 from attain.population.percentiles import Percentiles
 from attain.population.population import Scale
 from attain.population.reference import Reference

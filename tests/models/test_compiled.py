@@ -22,8 +22,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.models import Goal, JointGoal
+from attain.models.compiled import compile_score
 from attain.models.encoding import states_of
-from attain.models.scores import compile_score
 from attain.models.trees import single_bounds, unverified_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table

@@ -23,9 +23,10 @@ from attain.methods.result import result_of
 from attain.methods.search.outcomes import Batches, Decided, known_before, last_check, over_horizons, shift_price
 from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
+from attain.models.compiled import compile_score
 from attain.models.goal import PROBE_ROWS, Control, StructureError, spread_positions
 from attain.models.reader import LearningLimit
-from attain.models.scores import AdditiveScore, additive_score, compile_score
+from attain.models.scores import AdditiveScore, additive_score
 from attain.population.population import DecidedPopulation
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from attain.core.arrays import as_python
 from attain.core.checks import check_number
 from attain.core.errors import ModelError, listed
-from attain.engine.score import LeastScore, Score, Sums
+from attain.engine.score import Score
 from attain.models.adapter import AnswerKind, Answers, Label, decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import LearningLimit, Reader
 
 if TYPE_CHECKING:
+    from attain.models.compiled import CompiledScore
     from attain.tables import Layout
 
 T = TypeVar("T")
 
-Link: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""From a model's sums to the score that a goal is judged by, (n, C) → (n,)."""
 PROBE_ROWS = 256
 """The most training rows that a model is tried out on."""
 REPEATABLE = 1e-6
@@ -76,28 +74,6 @@ class Control(NamedTuple):
     rows: np.ndarray
     met: np.ndarray
     score: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledScore:
-    """A goal's score, computed without the model; NaN where the model itself has to be asked.
-
-    Attributes
-    ----------
-    sums
-        The sums of rows, (n, d) → (n, C).
-    link
-        From the sums to the score, (n, C) → (n,).
-    score
-        For searches: by how much rows meet the goal, on the scale of the sums.
-    """
-
-    sums: Sums
-    link: Link
-    score: Score
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return self.link(self.sums(rows))
 
 
 class Classified(NamedTuple):
@@ -159,7 +135,7 @@ class Goal:
     """
 
     compiled: CompiledScore | None = None
-    """What `score_rows` asks instead of the model, where that decides alike; see `attain.models.scores`."""
+    """What `score_rows` asks instead of the model, where that decides alike; see `attain.models.compiled`."""
 
     def __init__(
         self,
@@ -463,54 +439,6 @@ class Goal:
                 )
             self._tried[kind] = first[kind]
         return [self._tried[kind] for kind in kinds]
-
-
-class JointGoal(Goal):
-    """A goal that is met where a first goal and all others are met; its score, target and model are the first's.
-
-    The others are asked only about rows that meet the goals before them.
-    """
-
-    def __init__(self, first: Goal, others: Sequence[Goal]) -> None:
-        vars(self).update(vars(first), compiled=None)
-        self._goals = (first, *others)
-
-    @property
-    def most_questions(self) -> int:
-        return sum(goal.most_questions for goal in self._goals)
-
-    @property
-    def last_questions(self) -> int:
-        return sum(goal.last_questions for goal in self._goals)
-
-    @property
-    def rows_asked(self) -> int:
-        return sum(goal.rows_asked for goal in self._goals)
-
-    def score_rows(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.score_rows for goal in self._goals], rows)
-
-    def confirm_rows(self, rows: np.ndarray) -> Judgement:
-        return _jointly([goal.confirm_rows for goal in self._goals], rows)
-
-    def compiled_score(self) -> Score | None:
-        scores = [score for goal in self._goals if (score := goal.compiled_score()) is not None]
-        return reduce(LeastScore, scores) if len(scores) == len(self._goals) else None
-
-    def share(self, rows: np.ndarray) -> np.ndarray:
-        """The share of the other goals that each row meets, (n,)."""
-        return np.mean([other.score_rows(rows).met for other in self._goals[1:]], axis=0)
-
-
-def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:
-    met, score, asked, failures = judges[0](rows)
-    met, asked = met.copy(), asked.copy()
-    for judge in judges[1:]:
-        left = np.flatnonzero(met)
-        judged = judge(rows[left])
-        met[left] = judged.met
-        asked[left] += judged.asked
-    return Judgement(met, score, asked, failures)
 
 
 def _apart(first: np.ndarray, again: np.ndarray) -> np.ndarray:
