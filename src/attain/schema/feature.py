@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -167,27 +168,27 @@ class Feature:
     def __hash__(self) -> int:
         return hash((self.name, self.kind, self.levels))
 
-    @property
+    @cached_property
     def numeric(self) -> bool:
         """Whether the column holds numbers rather than levels."""
         return self.kind in NUMERIC
 
-    @property
+    @cached_property
     def ordered(self) -> bool:
         """Whether values are ordered, so that directions and ranges are meaningful."""
         return self.kind != "categorical"
 
-    @property
+    @cached_property
     def integral(self) -> bool:
         """Whether every new value is an integer."""
         return self.step is not None and float(self.step).is_integer()
 
-    @property
+    @cached_property
     def searched(self) -> bool:
         """Whether a search may change the column: neither immutable nor computed."""
         return not self.immutable and self.computed is None
 
-    @property
+    @cached_property
     def computed(self) -> str | None:
         """The expression of a column that is derived from others, or follows them; None for any other column."""
         return self.follows if self.derived is None else self.derived

@@ -49,7 +49,7 @@ class Layout:
             found[name] = j, feature, replace(feature, levels=(*feature.levels, *unseen)) if unseen else feature
         return found
 
-    @property
+    @cached_property
     def positions(self) -> np.ndarray:
         """The matrix column of each column of the frame."""
         return np.array([j for j, _, _ in self.places.values()], dtype=np.intp)
@@ -171,10 +171,9 @@ class Table:
     def replaced(self, rows: np.ndarray) -> Frame:
         """The frame with these rows of the matrix in it; only cells that differ are written."""
         columns = {}
-        for name in self.layout.columns:
-            j = self.schema.position(name)
+        for name, (j, feature, _) in self.layout.places.items():
             at = np.flatnonzero(~unchanged(rows[:, j], self.values[:, j]))
-            columns[name] = (at, rows[at, j], self.schema[name])
+            columns[name] = (at, rows[at, j], feature)
         return self.layout.library.replace(self.source, columns)
 
     def take(self, positions: np.ndarray, rows: np.ndarray) -> Frame:
