@@ -47,7 +47,7 @@ def serve() -> None:
     import uvicorn
 
     from attain.cli.serve import demo
-    from attain.service import ServiceLimits, create_app
+    from attain.desk.service import ServiceLimits, create_app
 
     app = create_app(**demo(), token=TOKEN, limits=ServiceLimits(rate=1e9, burst=10**9, queue=1_000, seconds=600))
     uvicorn.run(app, host="127.0.0.1", port=PORT, log_level="error", access_log=False, backlog=512)

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 from attain import Guarded, Schema
 from attain.cli.serve import demo
 from attain.core.files import write_atomically
-from attain.service import create_app, server
+from attain.desk.service import create_app, server
 
 FOLDER = Path(__file__).parent
 PERSON = "205"

@@ -34,7 +34,7 @@ def pages(report: Path, letter: Path) -> None:
     data, model, refused = case.data, case.model, case.refused
     explainer = attain.Guarded(data.schema, random_state=0).fit(case.train, case.y_train)
     asked = {"n": 2, "ranges": True, "importance": True, "contributions": True, "constraints": {"max_changes": 2}}
-    explainer.explain(model, refused, target=data.desired, **asked).report(report)
+    attain.write_report(explainer.explain(model, refused, target=data.desired, **asked), report)
     result = explainer.explain(model, refused, target=data.desired, n=3, ranges=True, contributions=True)
     texts, sender = attain.datasets.german_texts(), "Musterbank AG\nHauptstraße 1\n12345 Musterstadt"
     written = letters.write(

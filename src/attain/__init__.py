@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 from attain.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from attain import audit, datasets, density, letters, methods, metrics, models, review, scale, service, testing
+    from attain import datasets, density, methods, metrics, models, review, scale, testing
     from attain.core import errors, frames
     from attain.core.errors import AttainError
+    from attain.desk import audit, letters, service
+    from attain.desk.report import write_report
     from attain.methods import CCHVAE, GrowingSpheres, Guarded
     from attain.methods.persistence import load
     from attain.models import Model
@@ -31,7 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CCHVAE", "AttainError", "Constraints", "Counterfactuals", "Feature", "GrowingSpheres", "Guarded", "Model",
     "Review", "Schema", "Status", "audit", "datasets", "density", "errors", "frames", "laws", "letters", "load",
-    "methods", "metrics", "models", "review", "scale", "service", "testing",
+    "methods", "metrics", "models", "review", "scale", "service", "testing", "write_report",
 ]  # fmt: skip
 
 _HOMES = {
@@ -46,10 +48,14 @@ _HOMES = {
     "Review": "review",
     "Schema": "schema",
     "Status": "results.status",
+    "audit": "desk",
     "errors": "core",
     "frames": "core",
     "laws": "schema",
+    "letters": "desk",
     "load": "methods.persistence",
+    "service": "desk",
+    "write_report": "desk.report",
 }
 
 __getattr__, __dir__ = lazy(__name__, __all__, _HOMES)

@@ -153,7 +153,7 @@ def test_a_read_only_folder_of_an_ordinary_user(files: Path) -> None:
 def test_a_clock_that_jumps_changes_no_answer(files: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     jumps = itertools.cycle((0.0, 4e9, -1e9))
     monkeypatch.setattr(time, "time", lambda: next(jumps))
-    monkeypatch.setattr("attain.audit.datetime", Backwards)
+    monkeypatch.setattr("attain.desk.audit.log.datetime", Backwards)
     assert main(["audit", "key", "key"]) == 0
     for _ in range(2):
         assert main([*EXPLAIN, "--out", "later.json", "--audit", "log", "--audit-key", "key"]) == 0

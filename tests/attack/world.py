@@ -16,7 +16,7 @@ from attain import audit, scale
 from attain.cli.commands import commands
 from attain.cli.inputs import read_constraints, read_table, read_whole
 from attain.core.errors import AttainError
-from attain.letters.texts import LANGUAGES, Texts, texts_template
+from attain.desk.letters.texts import LANGUAGES, Texts, texts_template
 from attain.methods import NearestUnlike
 from attain.methods.persistence import inspect
 from attain.results.exports import TABLES, table_frame

@@ -29,7 +29,7 @@ def serve() -> Iterator[Callable[..., Site]]:
     """Starts a service on a free port; what it needs is given as to `create_app`."""
     import uvicorn
 
-    from attain.service import create_app
+    from attain.desk.service import create_app
 
     running: list[tuple[Any, threading.Thread]] = []
 

@@ -99,7 +99,7 @@ def test_what_is_printed_is_the_decision_and_the_options(german: Site, visit: An
 
 def test_all_words_are_in_both_languages() -> None:
     """The keys that the scripts ask for are those that each language has."""
-    folder = ROOT / "src" / "attain" / "service" / "page"
+    folder = ROOT / "src" / "attain" / "desk" / "service" / "page"
     sources = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.js"))
     asked = set(re.findall(r'\bt\("([\w ]+)"', sources))
     for name in ("en", "de"):

@@ -18,6 +18,7 @@ import pytest
 import attain
 from attain.cli import main, terminal
 from attain.cli.fit import make_explainer
+from attain.desk.report import write_report
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.text import people_table
 from attain.review import questions
@@ -452,5 +453,5 @@ def test_a_report_is_the_librarys(files: Path, capsys: Any) -> None:
     assert capsys.readouterr().out == "6 of 6 people have an answer. Written: r.html\n"
     text = (files / "r.html").read_text(encoding="utf-8")
     assert "<h1>Refused &lt;today&gt;</h1>" in text
-    Counterfactuals.from_json((files / "o.json").read_text()).report("s.html", "Refused <today>")
+    write_report(Counterfactuals.from_json((files / "o.json").read_text()), "s.html", "Refused <today>")
     assert (files / "s.html").read_text(encoding="utf-8") == text

@@ -9,7 +9,7 @@ import pytest
 
 import attain
 from attain.cli import main
-from attain.letters import write
+from attain.desk.letters import write
 from attain.testing import people
 
 LETTER = ["letter", "r.json", "--explainer", "e.attain", "--model", "mine:classifier", "--texts", "texts.toml"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from attain.results.status import Status
 from attain.testing import people
-from tests.service.world import refused, trained
+from tests.desk.service.world import refused, trained
 
 
 def test_answers_that_were_found_are_described_as_before() -> None:

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from attain import Schema, Status, letters, methods
-from attain.letters.texts import LANGUAGES
+from attain.desk.letters.texts import LANGUAGES
 from attain.results.text import paragraphs
 from attain.testing import people
-from tests.letters import world
+from tests.desk.letters import world
 from tests.methods.test_base_promises import METHODS
 
 CODE = (

@@ -9,6 +9,7 @@ import pytest
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Schema
 from attain.core.errors import ConstraintError, DataError
+from attain.desk.report import write_report
 from attain.metrics import levers
 from attain.results.status import Status
 from attain.results.text import summary_lines
@@ -118,7 +119,7 @@ def test_what_most_answers_rest_on_is_asked_until_somebody_has_reviewed_it() -> 
 def test_reports_and_folders_of_answers_ask_the_same(tmp_path: Path) -> None:
     repeated = pd.concat([PEOPLE.head(1)] * 6, ignore_index=True)
     result = explained(both, repeated)[1]
-    result.report(tmp_path / "report.html")
+    write_report(result, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     total = Summary.of(result)
     total.add(Summary.of(result))

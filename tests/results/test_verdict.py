@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from attain import Counterfactuals, Feature, Schema
-from attain.audit import AuditLog, read_lines
 from attain.core.errors import AttainError
+from attain.desk.audit import AuditLog, read_lines
+from attain.desk.report import write_report
 from attain.results.details import Related
 from attain.results.exports import table_frame
 from attain.results.status import Verdict
@@ -62,7 +63,7 @@ def test_the_guard_decides_or_else_both_figures_together(figures: dict[str, floa
 
 def test_nothing_that_people_read_says_two_things_about_one_answer(tmp_path: Path) -> None:
     known = result({"income": 20.0}, typicality=[2], outlier=[0], connected=[1], total_shift=[0.5], max_shift=[0.5])
-    known.report(tmp_path / "r.html")
+    write_report(known, tmp_path / "r.html")
     report = (tmp_path / "r.html").read_text(encoding="utf-8")
     for text in (str(known), known.describe(0), known._repr_html_(), report):
         assert "unlike anybody" in text
@@ -75,7 +76,7 @@ def test_features_that_nobody_has_reviewed_are_named(tmp_path: Path) -> None:
     known = result({"income": 20.0, "PAY_2": 1, "debt": 4.0, "limit": 40.0, "share": 0.1}, {"income": 30.0}, **figures)
     assert [option.unreviewed for option in known.all_options] == [("PAY_2", "limit"), ()]
     assert known.unreviewed == {"PAY_2": 1, "limit": 1}
-    known.report(tmp_path / "r.html")
+    write_report(known, tmp_path / "r.html")
     report = (tmp_path / "r.html").read_text(encoding="utf-8")
     for text in (known.sentences[0], known.describe(0), report):
         assert "Not reviewed: delay in July and limit." in text

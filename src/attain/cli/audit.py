@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from attain.audit import new_key, read_key, read_lines, regenerate, verify
 from attain.cli.inputs import read_model, read_people
 from attain.cli.layer import DIFFERS, Arguments
 from attain.cli.terminal import counted, note, say, say_json, width
 from attain.core.text import table
+from attain.desk.audit import new_key, read_key, read_lines, regenerate, verify
 from attain.methods.persistence import load
 from attain.results.text import paragraphs
 

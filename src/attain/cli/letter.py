@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from attain import letters
 from attain.cli.inputs import read_model, read_whole
 from attain.cli.layer import Arguments
 from attain.cli.terminal import counted, say, say_json
 from attain.core.errors import AttainError, FileError, listed
 from attain.core.files import check_ending, check_writable, make_folder, write_atomically
-from attain.letters.letter import ENDINGS as LETTER_ENDINGS
+from attain.desk import letters
+from attain.desk.letters.letter import ENDINGS as LETTER_ENDINGS
+from attain.desk.report import ENDINGS, write_report
 from attain.methods.persistence import load
 from attain.results.counterfactuals import Counterfactuals
-from attain.results.report import ENDINGS
 
 
 def letter(arguments: Arguments) -> None:
@@ -74,5 +74,5 @@ def report(arguments: Arguments) -> None:
     check_ending(arguments.out, *ENDINGS)
     check_writable(arguments.out)
     result = read_whole(arguments.result)
-    result.report(arguments.out, arguments.title)
+    write_report(result, arguments.out, arguments.title)
     say(f"{int(result.found.sum())} of {len(result)} people have an answer. Written: {arguments.out}")

@@ -21,8 +21,8 @@ _SEED = 0
 
 def serve(arguments: Arguments) -> None:
     """Serves until it is interrupted."""
-    from attain.service import create_app, server
-    from attain.service.security import LOOPBACK
+    from attain.desk.service import create_app, server
+    from attain.desk.service.security import LOOPBACK
 
     with _socket(arguments.host, arguments.port) as listening:
         shown = f"[{arguments.host}]" if ":" in arguments.host else arguments.host

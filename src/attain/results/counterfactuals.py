@@ -16,7 +16,7 @@ from attain.core.checks import free_name
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.core.text import number, plain
-from attain.results import exports, report
+from attain.results import exports
 from attain.results.details import Attributions, Importances, Ranges, Related
 from attain.results.json_text import read_fields, to_json
 from attain.results.levers import lever_columns
@@ -445,22 +445,6 @@ class Counterfactuals:
         `report`.
         """
         exports.to_excel(self, path, labels)
-
-    def report(self, path: str | PathLike[str], title: str | None = None) -> None:
-        """Writes a report as one HTML file that needs no network; needs the extra `report`.
-
-        Outcomes, quality figures with intervals, what changes, each person's options, rules and laws, model and data,
-        settings, limits, and how to make the report again. It contains values of people's records: protect it like the
-        data. The same result gives the same bytes.
-
-        Parameters
-        ----------
-        path
-            The file, which is replaced: .html or .htm.
-        title
-            The heading of the report; None says how many people it is about.
-        """
-        report.write(self, path, title)
 
     @classmethod
     def from_json(cls, text: str) -> Counterfactuals:
