@@ -107,10 +107,10 @@ cdef class Candidates:
         """Moves a candidate to a version that flips the decision; returns whether the others just asked about are moot."""
         if c.phase == WALK:
             if met:
-                replace(self, c, row)
+                put(self, c, row, &c.now)
             reverted(self, c, met)
         elif met:
-            replace(self, c, row)
+            put(self, c, row, &c.now)
             walk(self, c, self.people.settings.penalty)
         return met
 
@@ -121,21 +121,15 @@ cdef double merit_of(const Candidate* c) noexcept nogil:
 
 cdef void begin(Candidates s, Candidate* c, const double* row) noexcept nogil:
     """Makes a row a candidate, measured afresh."""
-    s.shortlist.measure(row, s.shortlist.unrelated(row), NULL)
     c.rounds, c.pairing = 0, False
-    put(s, c, row)
+    put(s, c, row, NULL)
 
 
-cdef void replace(Candidates s, Candidate* c, const double* row) noexcept nogil:
-    """Puts a row that flips the decision in the place of a candidate."""
-    s.shortlist.measure(row, s.shortlist.unrelated(row), &c.now)
-    put(s, c, row)
-
-
-cdef void put(Candidates s, Candidate* c, const double* row) noexcept nogil:
-    """Takes over the row that was just measured, and what was measured, into a candidate."""
-    cdef Measured held = c.now
-    c.now = s.shortlist.measured
+cdef void put(Candidates s, Candidate* c, const double* row, const Measured* like) noexcept nogil:
+    """Puts a row that flips the decision in the place of a candidate, measured as much like another version, if any."""
+    cdef Measured held
+    s.shortlist.measure(row, s.shortlist.unrelated(row), like)
+    held, c.now = c.now, s.shortlist.measured
     s.shortlist.measured = held
     if row != c.row:
         memcpy(c.row, row, s.people.columns * sizeof(double))

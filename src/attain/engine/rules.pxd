@@ -5,7 +5,7 @@ from attain.engine.cells cimport Column, Span
 cdef enum Operation:
     # put a value on the stack
     NUMBER, CELL, TABLE, AMONG, MISSING
-    # replace the topmost values
+    # replace the topmost values; functions and comparisons in the order of FUNCTIONS and HOLDS
     ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, NEGATE, ABSOLUTE, ROUND, FLOOR, CEIL, ROOT, LOG, EXP, LEAST, MOST
     AT_MOST, AT_LEAST, BELOW, ABOVE, EQUAL, UNEQUAL
     # change the row, or measure by how much it breaks a rule

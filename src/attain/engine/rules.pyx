@@ -24,6 +24,10 @@ OPERATIONS = {
 }
 """The operations of the code, by name."""
 
+ctypedef double (*Function)(double) noexcept nogil
+cdef Function[8] FUNCTIONS = [negative, fabs, rint, floor, ceil, sqrt, log, exp]  # from NEGATE on
+cdef int[6] HOLDS = [0b011, 0b110, 0b001, 0b100, 0b010, 0b101]  # from AT_MOST on: a bit each for below, equal, above
+
 cdef double TOLERANCE = 1e-9  # numbers that differ by less, relative to them or to 1, count as equal
 
 cdef Instruction[1] _instruction
@@ -55,43 +59,17 @@ cdef double tolerance(double left, double right) noexcept nogil:
 
 cdef double compared(Py_ssize_t operation, double left, double right) noexcept nogil:
     """The verdict of a comparison, up to rounding."""
-    cdef double gap = left - right, slack = tolerance(left, right)
-    cdef bint holds
+    cdef double gap = left - right
+    cdef int order = 1 if gap > 0 else -1
     if gap != gap:
         return 0.0
-    if operation == AT_MOST:
-        holds = gap <= slack
-    elif operation == AT_LEAST:
-        holds = gap >= -slack
-    elif operation == BELOW:
-        holds = gap < -slack
-    elif operation == ABOVE:
-        holds = gap > slack
-    elif operation == EQUAL:
-        holds = fabs(gap) <= slack
-    else:
-        holds = fabs(gap) > slack
-    return 1.0 if holds else -1.0
+    if fabs(gap) <= tolerance(left, right):
+        order = 0
+    return 1.0 if HOLDS[operation - AT_MOST] >> (order + 1) & 1 else -1.0
 
 
-cdef double function_of(Py_ssize_t operation, double value) noexcept nogil:
-    if operation == NEGATE:
-        return -value
-    if operation == ABSOLUTE:
-        return fabs(value)
-    if operation == ROUND:
-        return rint(value)
-    if operation == FLOOR:
-        return floor(value)
-    if operation == CEIL:
-        return ceil(value)
-    if operation == ROOT:
-        return sqrt(value)
-    if operation == LOG:
-        return log(value)
-    if operation == EXP:
-        return exp(value)
-    return value
+cdef inline double negative(double value) noexcept nogil:
+    return -value
 
 
 cdef double joined(Py_ssize_t operation, double value, double other) noexcept nogil:
@@ -165,7 +143,9 @@ cdef class Rules:
                         value = 0.0
             else:
                 top -= now.count
-                value = function_of(now.operation, stack[top])
+                value = stack[top]
+                if NEGATE <= now.operation <= EXP:
+                    value = FUNCTIONS[now.operation - NEGATE](value)
                 for i in range(top + 1, top + now.count):
                     value = joined(now.operation, value, stack[i])
             stack[top] = value

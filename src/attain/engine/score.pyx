@@ -83,9 +83,9 @@ cdef class LinearSums(Sums):
 
     def __init__(self, States states, constant, slopes, terms):
         self.states = states
-        self.constant = np.ascontiguousarray(constant, dtype=np.float64)
-        self.slopes = np.ascontiguousarray(slopes, dtype=np.float64)
-        self.terms = np.ascontiguousarray(terms, dtype=np.float64)
+        self.constant, self.slopes, self.terms = (
+            np.ascontiguousarray(part, dtype=np.float64) for part in (constant, slopes, terms)
+        )
         self.width = len(constant)
 
     cdef inline double term(self, Py_ssize_t column, double cell, int64_t state, Py_ssize_t k) noexcept nogil:

@@ -6,7 +6,6 @@ about rows is said at `Search`.
 """
 
 from libc.math cimport INFINITY
-from libc.string cimport memcpy
 
 import numpy as np
 
@@ -71,7 +70,6 @@ cdef class Search:
     def begin(self, Py_ssize_t owner, Py_ssize_t budget, given):
         """Begins the search of one person; `given` rows, in any form, are proposed first, those that can be settled."""
         cdef const double[:, ::1] rows = matrix(given, self.people.columns)
-        cdef double* row
         cdef Py_ssize_t i
         self.person.begin(owner, budget)
         self.phase = GIVEN
@@ -80,10 +78,7 @@ cdef class Search:
             self.shortlist.begin()
             self.starts.begin()
         for i in range(min(rows.shape[0], <Py_ssize_t>MOST_GIVEN)):
-            row = self.questions.row(self.questions.number)
-            memcpy(row, &rows[i, 0], self.questions.columns * sizeof(double))
-            if self.person.settle(row, NULL):
-                self.questions.add(row, i)
+            self.starts.ask_given(&rows[i, 0])
 
     def run(self):
         """Searches with the compiled model until the end."""

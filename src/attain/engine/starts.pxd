@@ -39,6 +39,7 @@ cdef class Starts:
     cdef void sort(self) noexcept nogil
     cdef const double* cheapest(self, Py_ssize_t rank) noexcept nogil
     cdef bint add_more(self) noexcept nogil
+    cdef void ask_given(self, const double* row) noexcept nogil
     cdef void take_met(self) noexcept nogil
     cdef void ask_transplants(self) noexcept nogil
     cdef void take_transplants(self) noexcept nogil

@@ -47,9 +47,7 @@ cdef class Questions:
         return self.rows + place * self.columns
 
     cdef void add(self, const double* row, Py_ssize_t asker) noexcept nogil:
-        """Adds a row, which may be in its place already."""
-        if row != self.row(self.number):
-            memcpy(self.row(self.number), row, self.columns * sizeof(double))
+        memcpy(self.row(self.number), row, self.columns * sizeof(double))
         self.asker[self.number] = asker
         self.number += 1
 
@@ -138,6 +136,12 @@ cdef class Starts:
         self.more = True
         return True
 
+    cdef void ask_given(self, const double* row) noexcept nogil:
+        """Asks about a row in any form, if it can be settled."""
+        memcpy(self.tried, row, self.people.columns * sizeof(double))
+        if self.person.settle(self.tried, NULL):
+            self.questions.add(self.tried, 0)
+
     cdef void take_met(self) noexcept nogil:
         """Keeps the rows asked about that flip the decision."""
         cdef Py_ssize_t i
@@ -148,18 +152,17 @@ cdef class Starts:
     cdef void ask_transplants(self) noexcept nogil:
         """Asks about the next transplants: the person with the cells of a real row, where these may change."""
         cdef Py_ssize_t i, k, j, last = self.people.settings.transplants
-        cdef double* row
         cdef const double* real
         last = min(self.people.settings.further if self.more else last, self.real.number)
         for i in range(self.used, last):
-            row, real = self.questions.row(self.questions.number), real_row(self, i)
-            memcpy(row, self.person.start, self.people.columns * sizeof(double))
+            real = &self.people.thinned.values[self.real.order[i], 0]
+            memcpy(self.tried, self.person.start, self.people.columns * sizeof(double))
             for k in range(self.people.frees):
                 j = self.people.free[k]
                 if self.person.movable[j]:
-                    row[j] = real[j]
-            if self.person.settle(row, real):
-                self.questions.add(row, i)
+                    self.tried[j] = real[j]
+            if self.person.settle(self.tried, real):
+                self.questions.add(self.tried, i)
         self.used = last
 
     cdef void take_transplants(self) noexcept nogil:
@@ -232,10 +235,6 @@ cdef void add(Starts s, const double* row) noexcept nogil:
         s.number += 1
 
 
-cdef const double* real_row(Starts s, Py_ssize_t place) noexcept nogil:
-    return &s.real.finder.crowd.values[s.real.order[place], 0]
-
-
 cdef bint pull(Starts s, Py_ssize_t place, const double* whole) noexcept nogil:
     """Draws a transplant towards the person as far as the guard's radius allows, into `tried`; returns if it is admitted.
 
@@ -301,19 +300,13 @@ cdef bint fewer(Starts s, const double* whole) noexcept nogil:
 
 cdef void ask_step(Starts s) noexcept nogil:
     """Asks about all single changes of the ascent; at first, each feature changes once."""
-    cdef Py_ssize_t k, g, j, at
-    cdef double* row
+    cdef Py_ssize_t k, at, first
     for k in range(s.people.frees):
-        j = s.people.free[k]
-        for g in range(s.people.values[k]):
-            at = k * s.people.width + g
-            if s.person.prices[at] == INFINITY or (not s.more and s.person.differs(s.ascent, j)):
-                continue
-            row = s.questions.row(s.questions.number)
-            memcpy(row, s.ascent, s.people.columns * sizeof(double))
-            row[j] = s.person.grid[at]
-            if s.person.settle(row, NULL):
-                s.questions.add(row, at)
+        first = k * s.people.width
+        if s.more or not s.person.differs(s.ascent, s.people.free[k]):
+            for at in range(first, first + s.people.values[k]):
+                if s.person.prices[at] < INFINITY and try_change(s, k, at):
+                    s.questions.add(s.tried, at)
 
 
 cdef bint try_change(Starts s, Py_ssize_t k, Py_ssize_t at) noexcept nogil:

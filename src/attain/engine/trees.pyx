@@ -83,13 +83,9 @@ cdef class TreeSums(Sums):
         nodes, begin, sides = nodes
         roots, group = trees
         self.states, self.node, self.single, self.width = states, nodes, single, len(start)
-        self.refused = np.ascontiguousarray(refused, dtype=np.uint8)
-        self.begin = np.ascontiguousarray(begin, dtype=np.int64)
-        self.sides = np.ascontiguousarray(sides, dtype=np.uint8)
-        self.roots = np.ascontiguousarray(roots, dtype=np.int64)
-        self.group = np.ascontiguousarray(group, dtype=np.int64)
-        self.leaves = np.ascontiguousarray(leaves, dtype=np.float64)
-        self.start = np.ascontiguousarray(start, dtype=np.float64)
+        self.refused, self.sides = (np.ascontiguousarray(part, dtype=np.uint8) for part in (refused, sides))
+        self.begin, self.roots, self.group = (np.ascontiguousarray(part, dtype=np.int64) for part in (begin, roots, group))
+        self.leaves, self.start = (np.ascontiguousarray(part, dtype=np.float64) for part in (leaves, start))
         # numbers without special codes are compared at once
         self.plain = (np.asarray(states.numeric) & (np.diff(states.first) == 1)).astype(np.uint8)
         inner = np.flatnonzero(nodes["column"] >= 0)

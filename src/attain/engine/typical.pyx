@@ -331,10 +331,7 @@ cdef class Relations:
         cdef Py_ssize_t r
         for r in range(self.number):
             off = self.off(r, row, predicted)
-            if off >= 0.0:
-                over = off / max(limit, own[r])
-            else:
-                over = off / min(-limit, own[r])
+            over = off / (max(limit, own[r]) if off >= 0.0 else min(-limit, own[r]))
             if over > 1.0 + TOLERANCE:
                 product *= min(over, MOST)
                 if product > 1e200:
