@@ -294,7 +294,7 @@ class MixedPolytope:
     def _is_linear(self, rule: Rule) -> bool:
         """Whether a rule is a condition of the program: one about a column that follows others is checked later."""
         columns = {self._region.schema.position(name) for name in rule.names}
-        return is_linear(rule, self._region.schema) and not columns & self._region.following
+        return is_linear(rule, self._region.schema) and not columns & self._region.book.following
 
     def _variable(self, cost: float, high: float, whole: bool) -> int:
         self._variables.append((cost, high, whole))

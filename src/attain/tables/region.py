@@ -3,8 +3,8 @@
 A `Region` is the schema and the constraints resolved into arrays for a batch of rows: which cells are frozen, between
 which values a cell may move, which levels and special codes it may take. Time is a parameter: `Region.at(months)` has
 every clock where it stands after these months, and changes with a pace go as far as there is time for. `final_form`
-turns any candidate into a record that could exist then; `violations` checks a record independently, rule by rule, and
-is what the last check relies on.
+turns any candidate into a record that could exist then; `violations` checks a record cell by cell, and is what the
+last check relies on.
 """
 
 from __future__ import annotations
@@ -107,8 +107,10 @@ class Region:
         cost = np.tile(schema.costs, (n, 1))
         max_changes = np.full(n, d)
         max_months = np.full(n, math.inf if schema.max_months is None else float(schema.max_months))
-        stated = [j for j, feature in enumerate(schema) if feature.special or not feature.numeric]
-        states = {j: _states(schema.features[j], factuals[:, j]) for j in stated}
+        states = {}
+        for j, feature in enumerate(schema.features):
+            if feature.special or not feature.numeric:
+                states[j] = _states(feature, factuals[:, j])
         # what the call asks for; a pinned cell may not change, a held one also where a pinned one is computed from it
         pinned = book.pinned(factuals)
         for owners, given in constraints.resolved(schema, table.labels):
@@ -134,7 +136,7 @@ class Region:
         region = cls(schema, factuals, factuals, *limits, book, narrow)
         without_laws = region._stuck() | frozen | book.without_laws.held(pinned)
         with_laws = without_laws | held
-        with_laws[:, list(region.following)] = True
+        with_laws[:, list(region.book.following)] = True
         return replace(region, frozen=with_laws, frozen_without_laws=without_laws).at(max_months)
 
     def at(self, months: float | np.ndarray) -> Region:
@@ -272,7 +274,7 @@ class Region:
     @cached_property
     def settler(self) -> Settler:
         """These rows and what they may become, as the engine puts candidates into final form."""
-        states = [np.zeros((len(self), 0), dtype=bool), *(self.states[j] for j in sorted(self.states))]
+        states = [np.zeros((len(self), 0), dtype=bool), *self.states.values()]
         cells, allowed = (self.factuals, self.start, self.low, self.high, self.frozen), np.concatenate(states, axis=1)
         return Settler(self.book.engine, cells, allowed, self._excused, self.schema.counted, self.max_changes)
 
@@ -297,18 +299,16 @@ class Region:
         """
         own = self.factuals[owners]
         differs = ~unchanged(own, rows)
-        broken = {kind: np.zeros(len(rows), dtype=bool) for kind in KINDS_OF_VIOLATION}
+        nothing = np.zeros((len(KINDS_OF_VIOLATION), len(rows)), dtype=bool)
+        broken = dict(zip(KINDS_OF_VIOLATION, nothing, strict=True))
         broken["derived"] = self._derived_broken(rows, owners)
         for j in np.flatnonzero(differs.any(axis=0) & self.schema.counted).tolist():
-            feature = self.schema.features[j]
-            cells, moved = rows[:, j], differs[:, j]
-            if j not in self.following:  # frozen for searches, it moves with its columns: `derived` checks it
+            moved = differs[:, j]
+            if j not in self.book.following:  # frozen for searches, it moves with its columns: `derived` checks it
                 broken["immutable"] |= moved & self.frozen[owners, j]
-            broken["level"] |= moved & np.isnan(cells)
-            if feature.numeric:
-                self._add_number_violations(broken, j, cells, moved, owners)
-            else:
-                self._add_level_violations(broken, j, cells, moved, owners)
+            broken["level"] |= moved & np.isnan(rows[:, j])
+            add = self._add_number_violations if self.schema.features[j].numeric else self._add_level_violations
+            add(broken, j, rows[:, j], moved, owners)
         if self.book.timing is not None:
             broken["months"] = self._months_broken(self.book.timing, rows, owners)
         broken["max_changes"] = self.changed(rows, owners).sum(axis=1) > self.max_changes[owners]
@@ -316,12 +316,12 @@ class Region:
 
     def _rules_broken(self, rows: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
         """For each rule by its text, the rows that break it by its own formula, and for which that is not tolerated."""
-        broken = {rule.text: np.zeros(len(rows), dtype=bool) for rule in self.book.rules}
+        broken: dict[str, np.ndarray] = {}
         # a law that the person breaks too, and not by more; or one that holds but for the rounding of what follows it
         tolerated = (self._excused[owners] | self.book.followed) & self.kept(rows, owners)
         breaks = ~self.book.kept(rows) & ~tolerated
         for k, rule in enumerate(self.book.rules):  # equal texts of a rule and a law share an entry
-            broken[rule.text] |= breaks[:, k]
+            broken[rule.text] = broken.get(rule.text, False) | breaks[:, k]
         return broken
 
     def _add_number_violations(
@@ -346,11 +346,6 @@ class Region:
         broken["level"] |= moved & ~known
         codes = np.where(known, cells, 0).astype(np.intp)
         broken["transition"] |= moved & known & ~self._may_take(j, codes, owners)
-
-    @cached_property
-    def following(self) -> frozenset[int]:
-        """The columns that follow others by a law."""
-        return frozenset(one.column for one in self.book.derivations if one.follows)
 
     def _months_broken(self, timing: Timing, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows whose clocks are not where they stand after the months that the row takes, or that take too long."""
@@ -439,20 +434,15 @@ def _states(feature: Feature, own: np.ndarray) -> np.ndarray:
     names: list[object] = [*feature.special, VALUE] if feature.numeric else list(feature.levels)
     # without transitions a level may become any other; a special code, or an ordinary number, stays one
     allowed = np.full((len(own), len(names)), not feature.numeric)
-    # the position of each row's state in `names`, -1 where it is missing
-    current = np.where(np.isnan(own), -1, len(feature.special) if feature.numeric else own).astype(np.intp)
-    for k, code in enumerate(feature.special):
-        current[own == code] = k
     avoided = set(feature.avoid)
-    if avoided:
-        allowed[:, [name in avoided for name in names]] = False
-    for position in np.unique(current[(current >= 0) & (current < len(names))]).tolist():
-        here = current == position
-        targets = feature.transitions.get(names[position])
-        if targets is not None:
-            reachable = set(targets) - avoided
-            allowed[here] = [other in reachable for other in names]
-        allowed[here, position] = True
+    allowed[:, list(map(names.index, avoided))] = False
+    for k, name in enumerate(names):
+        here = ordinary(feature, own) if feature.numeric and name == VALUE else own == (name if feature.numeric else k)
+        targets = feature.transitions.get(name)  # type: ignore[call-overload]
+        if targets is not None and here.any():
+            reachable = list(map(names.index, set(targets) - avoided))
+            allowed[here] = np.isin(np.arange(len(names)), reachable)
+        allowed[here, k] = True
     if feature.numeric:
-        allowed[current == -1, -1] = True  # a missing number may be filled with an ordinary one, if it is fillable
+        allowed[np.isnan(own), -1] = True  # a missing number may be filled with an ordinary one, if it is fillable
     return allowed

@@ -100,6 +100,11 @@ class RuleBook:
         return not feature.numeric, 0.0 if feature.step is None else feature.step
 
     @cached_property
+    def following(self) -> frozenset[int]:
+        """The columns that follow others by a law."""
+        return frozenset(one.column for one in self.derivations if one.follows)
+
+    @cached_property
     def without_laws(self) -> RuleBook:
         """The book of the schema alone."""
         return RuleBook(self.schema) if self.is_law.any() else self

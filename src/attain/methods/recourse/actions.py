@@ -233,7 +233,7 @@ class RuleCuts:
             return []
         self._stated.add(k)
         parts = linear_rules(region.book.rules[k], region.schema)
-        if any(not region.following.isdisjoint(part.weights) for part in parts):
+        if any(not region.book.following.isdisjoint(part.weights) for part in parts):
             return []
         return [condition for part in parts for condition in self._linear_rows(part)]
 
