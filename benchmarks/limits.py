@@ -192,9 +192,9 @@ class Stopwatch:
 
 def classifier_stopwatch() -> Stopwatch:
     """Counts the seconds that models take to answer or encode, without those of writing rows in the form they take."""
-    from attain.methods.search import problem
     from attain.models.encoding import Preprocessing
     from attain.models.reader import Reader
+    from attain.search import problem
 
     problem.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
     watch = Stopwatch()

@@ -8,9 +8,9 @@ import numpy as np
 
 from attain import metrics
 from attain.datasets import make_moons
-from attain.methods.search.moves import radii
 from attain.population.percentiles import Percentiles
 from attain.schema import Feature, Schema
+from attain.search.moves import radii
 from attain.tables import unchanged
 from experiments.paper.credit import Results
 from experiments.paper.findings import Finding, errs

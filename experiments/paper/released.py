@@ -11,8 +11,8 @@ import numpy as np
 from attain.density.estimator import MixtureEstimator
 from attain.methods.cchvae import CCHVAE, Algorithm1
 from attain.methods.latent import Latent
-from attain.methods.search.moves import streams
-from attain.methods.search.problem import Answers, Problem, diverse
+from attain.search.moves import streams
+from attain.search.problem import Answers, Problem, diverse
 
 _SAMPLES: Final = 1000
 _STREAM: Final = 0x5E1EA5ED

@@ -17,7 +17,6 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import Feature, Guarded, Schema
 from attain.engine.search import Search
 from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
-from attain.methods.search.problem import Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.compiled import compile_score
 from attain.population.percentiles import Percentiles
@@ -27,6 +26,7 @@ from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace
 from attain.population.typical import Guard, GuardSettings
 from attain.schema import Constraints
+from attain.search.problem import Ledger, Problem
 from attain.tables import Region, Table
 
 GRADES, HOMES = ("low", "middle", "high", "top"), ("rents", "owns", "parents")

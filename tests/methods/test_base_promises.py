@@ -14,12 +14,13 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from attain import methods
-from attain.methods import Explainer, result, session
-from attain.methods.search.problem import Answers, Pool, Problem
+from attain.answers import result, session
+from attain.methods import Explainer
 from attain.models import Model
 from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
+from attain.search.problem import Answers, Pool, Problem
 from attain.testing import ExplainerSuite, people
 from attain.testing.explainer import digest
 

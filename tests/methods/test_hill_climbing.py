@@ -11,9 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import Feature, Model, Schema
 from attain.core.errors import AttainError
 from attain.methods import HillClimbingLocalSearch
-from attain.methods.search import climb
-from attain.methods.search.problem import Problem
 from attain.results.status import Status
+from attain.search import climb
+from attain.search.problem import Problem
 
 SCHEMA = Schema(
     (

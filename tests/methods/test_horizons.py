@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from attain import Constraints, Feature, Schema, Status
-from attain.methods.search.outcomes import over_horizons
-from attain.methods.search.problem import Answers, Ledger, Problem
 from attain.models import Goal, Model
+from attain.search.horizons import over_horizons
+from attain.search.problem import Answers, Ledger, Problem
 from attain.tables import Region, Table
 
 SINCE = Feature("since", "count", clock=True, bounds=(0, 100))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, OptimizeResult
 
-from attain.methods.search import programs
-from attain.methods.search.programs import solve
+from attain.search import programs
+from attain.search.programs import solve
 
 N = 30
 RANDOM = np.random.default_rng(0)

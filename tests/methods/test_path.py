@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from attain import GrowingSpheres, Guarded, Model
-from attain.methods.session import Session
+from attain.answers.session import Session
 from attain.testing import people
 
 X = people.frame(120)

@@ -9,7 +9,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Schema
-from attain.methods.ranges import spread
+from attain.answers.ranges import spread
 from attain.testing import people
 
 RANDOM = np.random.default_rng(0)

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from attain import Feature, Schema
-from attain.methods.relaxed import Relaxation
 from attain.schema import Constraints
+from attain.search.relaxed import Relaxation
 from attain.tables import Region, Table
 
 SCHEMA = Schema((

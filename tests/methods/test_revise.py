@@ -12,8 +12,8 @@ from attain import AttainError, Constraints, Feature, Schema
 from attain.datasets import make_blobs
 from attain.density import VAE
 from attain.methods.revise import REVISE, LatentDescent, Loss
-from attain.methods.search.moves import units
-from attain.methods.search.problem import Ledger, Problem
+from attain.search.moves import units
+from attain.search.problem import Ledger, Problem
 from attain.tables import Region, Table
 from tests.density.trained import of_blobs, trained
 

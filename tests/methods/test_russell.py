@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import Feature, Schema, Status
 from attain.core.errors import ModelError
 from attain.methods import Russell, russell
-from attain.methods.search.programs import Solution, solve
+from attain.search.programs import Solution, solve
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",), "value": (-8,)}),

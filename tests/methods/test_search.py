@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from attain.core.arrays import first_of_each, rank_within
-from attain.methods.search.moves import (
+from attain.schema import Constraints, Feature, Schema
+from attain.search.moves import (
     SWITCH,
     Moves,
     Scale,
@@ -20,8 +21,7 @@ from attain.methods.search.moves import (
     uniforms,
     volume_uniform_radii,
 )
-from attain.methods.search.problem import Ledger, Pool, diverse_order, ranks_between, sparse
-from attain.schema import Constraints, Feature, Schema
+from attain.search.problem import Ledger, Pool, diverse_order, ranks_between, sparse
 from attain.tables import Region, Table
 
 

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import Constraints, Feature, GrowingSpheres, Guarded, Model, Schema, Status
 from attain.core.errors import Interrupted
 from attain.methods import FACE, NearestUnlike, Wachter
-from attain.methods.search.problem import Ledger, Problem
 from attain.models import scores
+from attain.search.problem import Ledger, Problem
 from attain.tables import Region, Table
 from attain.testing.explainer import digest
 
@@ -122,7 +122,7 @@ def test_a_wrong_compiled_score_loses_answers_but_gives_no_false_ones(monkeypatc
     def wrong(rows):
         return rows[:, 0] - np.where(rows[:, 1] > 0, 0.8, 0.0)  # lets some pass too soon
 
-    monkeypatch.setattr("attain.methods.session.compile_score", lambda *_: wrong)
+    monkeypatch.setattr("attain.answers.session.compile_score", lambda *_: wrong)
     refused = X[~model.predict(X)].iloc[:40]
     result = GrowingSpheres(SCHEMA, figures=False).fit(X).explain(model, refused, target=True)
     assert 0 < result.found.mean() < 1

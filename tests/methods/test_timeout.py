@@ -9,10 +9,10 @@ import pytest
 from attain import AttainError, Feature, GrowingSpheres, Guarded, Model, Schema, Status, methods
 from attain.density import CHVAE
 from attain.methods import HillClimbingLocalSearch, NearestUnlike
-from attain.methods.search import problem
-from attain.methods.search.problem import Deadline, Ledger, Problem
 from attain.models import Judgement, reader
 from attain.models.reader import OutOfTime
+from attain.search import problem
+from attain.search.problem import Deadline, Ledger, Problem
 from attain.testing.explainer import digest
 from benchmarks.limits import LINES, Line, World
 from tests.counting import counted

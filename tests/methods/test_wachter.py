@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 from attain import Feature, Model, Schema
 from attain.core.errors import ModelError
 from attain.methods import Wachter
-from attain.methods.search.climb import boundary
 from attain.methods.wachter import absolute_deviation
+from attain.search.climb import boundary
 
 SCHEMA = Schema(tuple(Feature(name, "real", cost=cost) for name, cost in zip("abc", (1.0, 2.0, 1.0), strict=True)))
 

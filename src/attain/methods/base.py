@@ -21,17 +21,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from attain.answers.session import Call, Request, Session, Sessions
 from attain.core.checks import TIMEOUT, check_choice, check_integer, check_number
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import Frame
-from attain.methods.search.problem import Answers, Problem
-from attain.methods.session import Call, Request, Session, Sessions
 from attain.models import Goal, Model, probe_rows
 from attain.models.reader import LearningLimit
 from attain.population.population import DecidedPopulation, GivenLaws, Population
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law
+from attain.search.problem import Answers, Problem
 from attain.tables import Errors, Table, read_labels
 
 
@@ -288,6 +288,12 @@ class Explainer(BaseEstimator, ABC):
         """The publication of the method, as BibTeX."""
         entries = files("attain.methods").joinpath("citations.bib").read_text(encoding="utf-8").split("\n\n")
         return next((entry for entry in entries if f"{{{self.citation}," in entry), self.citation).strip()
+
+    def _described(self) -> dict[str, Any]:
+        """What answers follow from besides the model and the call, as JSON."""
+        from attain.methods.persistence import described
+
+        return described(self)
 
     def _goal(
         self,

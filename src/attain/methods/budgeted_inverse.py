@@ -10,12 +10,12 @@ import numpy as np
 
 from attain.core.errors import ModelError
 from attain.methods.base import Explainer, integer, number
-from attain.methods.relaxed import Limits, RelaxedSearch, Step
-from attain.methods.search.moves import Costs, check_directions, units
-from attain.methods.search.problem import Answers, Pool, Problem
 from attain.models.scores import LinearScore, Smooth, smooth_score
 from attain.population.population import DecidedPopulation, Population
 from attain.schema import Direction
+from attain.search.moves import Costs, check_directions, units
+from attain.search.problem import Answers, Pool, Problem
+from attain.search.relaxed import Limits, RelaxedSearch, Step
 
 _ROWS_AT_ONCE = 1_000
 _LEAST_SHARE = 1e-3

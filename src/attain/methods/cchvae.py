@@ -10,11 +10,11 @@ import numpy as np
 
 from attain.methods.base import choice, integer, number
 from attain.methods.latent import AutoencoderChoice, Component, Latent, LatentExplainer
-from attain.methods.search.moves import Radius, check_norm, norm_of, radii, sphere, streams, uniforms
-from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.models import probe_rows
 from attain.population.population import DecidedPopulation
 from attain.results.status import Status
+from attain.search.moves import Radius, check_norm, norm_of, radii, sphere, streams, uniforms
+from attain.search.problem import Answers, Pool, Problem, diverse
 from attain.tables import without_unseen
 
 Stop: TypeAlias = Literal["first", "half", "all"]

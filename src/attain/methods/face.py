@@ -15,13 +15,13 @@ from attain.core.arrays import rank_within
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer, integer, number
-from attain.methods.search.problem import Answers, Problem, diverse_order, ranked_hits, ranks_between
 from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import distinct
 from attain.population.space import MeasuringSpace, Neighbours
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
+from attain.search.problem import Answers, Problem, diverse_order, ranked_hits, ranks_between
 from attain.tables import Region, ordinary
 
 _STEPS_AT_ONCE = 10_000_000

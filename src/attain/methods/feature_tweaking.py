@@ -9,13 +9,13 @@ import numpy as np
 
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, integer, number
-from attain.methods.search.moves import SWITCH, Moves
-from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits, ranks_between, sparse
 from attain.models.reader import Reader
 from attain.models.trees import Ensemble, read_ensemble
 from attain.population.population import DecidedPopulation, Scale
 from attain.results.status import Status
 from attain.schema import Feature
+from attain.search.moves import SWITCH, Moves
+from attain.search.problem import Answers, Problem, diverse, ranked_hits, ranks_between, sparse
 from attain.tables import Region, ordinary
 
 _CELLS_AT_ONCE = 4_000_000

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from attain.methods.base import Explainer, integer, number
-from attain.methods.search.moves import Moves
-from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.results.status import Status
+from attain.search.moves import Moves
+from attain.search.problem import Answers, Pool, Problem, diverse, sparse
 
 _ROWS_AT_ONCE = 200_000
 _SMALLEST_BALL = 1e-3

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from attain.methods.base import Explainer, number
-from attain.methods.search.climb import Climb
-from attain.methods.search.moves import Costs, check_directions, units
-from attain.methods.search.problem import Answers, Problem
 from attain.population.population import Population
 from attain.schema import Direction
+from attain.search.climb import Climb
+from attain.search.moves import Costs, check_directions, units
+from attain.search.problem import Answers, Problem
 
 _ROWS_AT_ONCE = 200_000
 

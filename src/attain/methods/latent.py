@@ -13,9 +13,9 @@ from attain.core.errors import AttainError, FileError
 from attain.density.autoencoder import Autoencoder, Codes
 from attain.density.uniforms import row_keys, uniforms
 from attain.methods.base import Explainer
-from attain.methods.search.moves import fewest_changes, norm_of
 from attain.population.population import Population, Scale
 from attain.schema import Schema
+from attain.search.moves import fewest_changes, norm_of
 from attain.tables import Region, without_unseen
 
 Decode: TypeAlias = Callable[..., np.ndarray]

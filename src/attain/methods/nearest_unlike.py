@@ -9,11 +9,11 @@ import numpy as np
 
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, integer
-from attain.methods.search.problem import Answers, Problem, diverse, ranked_hits
 from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.percentiles import Percentiles, total_shift
 from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import Reference
+from attain.search.problem import Answers, Problem, diverse, ranked_hits
 
 _ROWS_AT_ONCE = 100_000
 _SPARE_OPTIONS = 4

@@ -6,15 +6,12 @@ has to be passed as `trusted`. Every name is checked before anything is built.
 
 from __future__ import annotations
 
-import hashlib
 import inspect as signatures
 import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -26,6 +23,7 @@ from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.files import as_kind
 from attain.core.frames import library_named
+from attain.core.provenance import as_json, data_digest, versions
 from attain.population.population import Population
 from attain.schema import Schema, toml
 from attain.schema.laws import Law
@@ -42,7 +40,6 @@ _MARGINAL_ROWS: Final = 1000
 """How finely each column's distribution is kept where the rows are not."""
 _MARGINAL_SEED: Final = 0
 """A constant, so that equal explainers give equal files."""
-_VERSIONED: Final = ("numpy", "scipy", "scikit-learn", "pandas", "jax", "equinox")
 HOLDS: Final = {
     "rows": "This file holds training rows: real people's records. Treat it like the data it was fitted on.",
     "none": "This file holds no training rows, only each column's distribution.",
@@ -138,19 +135,31 @@ def fitted_digest(explainer: Explainer) -> str | None:
     return data_digest(facts, {**arrays, "table": explainer.population_.values})
 
 
-def data_digest(facts: Any, arrays: Mapping[str, np.ndarray]) -> str:
-    """A hash of JSON and arrays."""
-    digest = hashlib.blake2b(digest_size=32)
-    digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+def described(explainer: Explainer) -> dict[str, Any]:
+    """What a fitted explainer's answers follow from, as JSON; what cannot be saved is named by its class."""
+    population = explainer.population_
+    if explainer._digests is None:
+        explainer._digests = fitted_digest(explainer), _training_digest(population) if population.has_rows else None
+    fitted, training = explainer._digests
+    return {
+        "method": class_name(type(explainer)),
+        "parameters": {key: _description(key, value) for key, value in _parameters(explainer).items()},
+        "seed": explainer._seed,
+        "explainer_digest": fitted,
+        "training": {
+            "rows": len(population.values) if population.has_rows else None,
+            "columns": len(population.schema),
+            "labels": population.labels is not None,
+            "digest": training,
+        },
+    }
 
 
-def described_parameters(explainer: Explainer) -> dict[str, Any]:
-    """The parameters in plain JSON; one that cannot be saved is named by its class."""
-    return {key: _description(key, value) for key, value in _parameters(explainer).items()}
+def _training_digest(population: Population) -> str:
+    """A hash of the cells and labels: other rules about the same data change nothing."""
+    columns = [(feature.name, [str(level) for level in feature.levels]) for feature in population.schema]
+    labels = None if population.labels is None else list(population.labels)
+    return data_digest((columns, labels), {"table": population.values + 0.0})  # turns -0.0 into 0.0
 
 
 def _description(name: str, value: Any) -> Any:
@@ -318,15 +327,6 @@ def _equal(column: np.ndarray, value: float) -> np.ndarray:
     return np.asarray(np.isnan(column) if math.isnan(value) else column == value)
 
 
-def versions() -> dict[str, str]:
-    """The versions of this package and of those that its numbers depend on, as far as they are installed."""
-    installed = {}
-    for name in ("attain", *_VERSIONED):
-        with suppress(PackageNotFoundError):
-            installed[name] = version(name)
-    return installed
-
-
 def _opened(path: str | os.PathLike[str]) -> tuple[container.Contents, _Facts, _State]:
     """The contents of a file whose every key is known, and every value of the right type."""
     contents = container.read(path, {_STATE, _SCHEMA})
@@ -417,17 +417,3 @@ def _unpacked(value: Any, build: Callable[[str, dict[str, Any]], Any]) -> Any:
 def _described(value: Any) -> Any:
     """A packed parameter in plain JSON."""
     return as_json(_unpacked(value, lambda name, given: {str(name): given}))
-
-
-def as_json(value: Any) -> Any:
-    """A value as JSON holds it: tuples and arrays as lists, what JSON lacks as text."""
-    value = value.tolist() if isinstance(value, np.ndarray) else as_python(value)
-    if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((as_json(item) for item in value), key=str)
-    if isinstance(value, tuple | list):
-        return [as_json(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -11,13 +11,13 @@ import numpy as np
 from attain.core.errors import AttainError
 from attain.methods.base import choice, integer, number
 from attain.methods.latent import AutoencoderChoice, Latent, LatentExplainer
-from attain.methods.relaxed import Relaxation
-from attain.methods.search.climb import Probe, boundary
-from attain.methods.search.moves import Costs, sphere, streams, units
-from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.models import Goal
 from attain.models.scores import Smooth, smooth_if_possible
 from attain.population.population import DecidedPopulation
+from attain.search.climb import Probe, boundary
+from attain.search.moves import Costs, sphere, streams, units
+from attain.search.problem import Answers, Pool, Problem, diverse
+from attain.search.relaxed import Relaxation
 from attain.tables import ordinary
 
 Method = Literal["auto", "gradient", "scores"]

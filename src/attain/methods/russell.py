@@ -29,8 +29,13 @@ from scipy.sparse import csr_array
 
 from attain.core.errors import ModelError
 from attain.methods.base import Explainer
-from attain.methods.search.problem import Answers, Problem
-from attain.methods.search.programs import (
+from attain.models.goal import StructureError
+from attain.models.scores import ACCEPTED, LinearScore, linear_score
+from attain.population.population import DecidedPopulation, Population
+from attain.results.status import Status
+from attain.schema import Rule, Schema
+from attain.search.problem import Answers, Problem
+from attain.search.programs import (
     LinearRule,
     Signatures,
     Solution,
@@ -40,11 +45,6 @@ from attain.methods.search.programs import (
     solve,
     unbeaten,
 )
-from attain.models.goal import StructureError
-from attain.models.scores import ACCEPTED, LinearScore, linear_score
-from attain.population.population import DecidedPopulation, Population
-from attain.results.status import Status
-from attain.schema import Rule, Schema
 from attain.tables import Region, ordinary, snapped, unchanged
 
 _NUDGE = 1e-7

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from attain.methods.base import Explainer, choice, integer, number
-from attain.methods.relaxed import Limits, RelaxedSearch, Step
-from attain.methods.search.climb import Climb, Probe, boundary
-from attain.methods.search.moves import Costs
-from attain.methods.search.problem import Answers, Pool, Problem
 from attain.models.scores import Smooth, smooth_if_possible
 from attain.population.population import DecidedPopulation, Population
 from attain.results.status import Status
+from attain.search.climb import Climb, Probe, boundary
+from attain.search.moves import Costs
+from attain.search.problem import Answers, Pool, Problem
+from attain.search.relaxed import Limits, RelaxedSearch, Step
 
 Method = Literal["auto", "gradient", "search"]
 

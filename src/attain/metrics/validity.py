@@ -16,9 +16,9 @@ from attain.core.arrays import BoolArray, FloatArray
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_of
-from attain.methods.search.moves import streams, uniforms
 from attain.population.measuring import answered, measured, own_rows
 from attain.population.percentiles import Percentiles, as_matrix
+from attain.search.moves import streams, uniforms
 from attain.tables import Region, read_labels, unchanged
 
 if TYPE_CHECKING:

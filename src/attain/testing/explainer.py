@@ -28,11 +28,11 @@ from sklearn.base import clone
 
 from attain.methods.base import Explainer
 from attain.methods.persistence import load
-from attain.methods.search import problem
 from attain.models import Goal, Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.schema import Constraints
+from attain.search import problem
 from attain.tables import Region, Table
 from attain.testing import people
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attain import Feature, Guarded, Schema, Status
+from attain.answers.recheck import assess
 from attain.core.errors import AttainError
 from attain.desk.letters import Letter, LetterOption, write
 from attain.desk.letters.content import call_constraints
 from attain.desk.letters.rounding import candidates, inward, shown
-from attain.methods.records import assess
 from attain.results.details import Ranges
 from attain.tables import Table, on_grid
 from tests.desk.letters import world

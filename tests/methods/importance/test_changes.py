@@ -10,11 +10,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Guarded, Schema
-from attain.methods.importance import find_importances
-from attain.methods.search.problem import Ledger, Problem
+from attain.answers.importance import find_importances
 from attain.models import Goal
 from attain.results.details import Importances
 from attain.schema import Constraints
+from attain.search.problem import Ledger, Problem
 from attain.tables import Region, RuleBook, Table
 from attain.testing import people
 from tests.results.handmade import result_of

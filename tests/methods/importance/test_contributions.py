@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import attain
 from attain import AttainError, Counterfactuals, Feature, GrowingSpheres, Schema
-from attain.methods import importance
-from attain.methods.importance import coalitions, exact_values
+from attain.answers import importance
+from attain.answers.importance import coalitions, exact_values
 
 RANDOM = np.random.default_rng(0)
 SCHEMA = Schema(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attain.methods.importance import added, along, coalitions, drawn_orders, exact_values
+from attain.answers.importance import added, along, coalitions, drawn_orders, exact_values
 
 
 def test_orders_and_their_reverses_cancel_what_depends_on_the_place_alone() -> None:

@@ -18,9 +18,9 @@ from attain.core.errors import AttainError
 from attain.methods import ActionableRecourse
 from attain.methods.recourse import program
 from attain.methods.recourse.program import Choices, Chosen, FlipSet, Program, Row, cheapest, not_all
-from attain.methods.search import problem
-from attain.methods.search.problem import Deadline
-from attain.methods.search.programs import Solution
+from attain.search import problem
+from attain.search.problem import Deadline
+from attain.search.programs import Solution
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",)}),

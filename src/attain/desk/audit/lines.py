@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from attain.core.errors import FileError
+from attain.core.provenance import as_json
 from attain.desk.audit.keys import ID_DIGITS, Shown, key_id, keyed_hash
-from attain.methods.persistence import as_json
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option
 from attain.tables import Table

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from attain.answers.recheck import Recheck
 from attain.core.errors import AttainError, listed
+from attain.core.provenance import as_json
 from attain.desk.letters.rounding import PrintedOption, Printer, shown
 from attain.desk.letters.texts import Texts, is_coded, level_key
-from attain.methods.persistence import as_json
-from attain.methods.records import Recheck
 from attain.results.status import Status, Verdict
 from attain.schema import Feature
 from attain.tables import ordinary, unchanged

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from attain.answers.ranges import spread
+from attain.answers.recheck import Recheck
 from attain.core.text import own_number, printable
-from attain.methods.ranges import spread
-from attain.methods.records import Recheck
 from attain.results.status import NOT_ADVISED
 from attain.schema import Feature, Schema
 from attain.tables import is_on_grid, on_grid, ordinary, spacing, unchanged

@@ -13,10 +13,10 @@ from typing import Any, Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
+from attain.answers.recheck import Assessed, Compared
 from attain.desk.service.people import as_record
 from attain.desk.service.questions import Cell
 from attain.desk.service.wording import translations
-from attain.methods.records import Assessed, Compared
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import contributions
 from attain.results.options import Change, Option

@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from attain.answers.recheck import assess
+from attain.answers.session import Session
 from attain.core.checks import repeated
 from attain.core.errors import DataError, did_you_mean, listed
 from attain.core.frames import Frame
 from attain.desk.service.wording import HttpError
 from attain.methods import Explainer
-from attain.methods.records import assess
-from attain.methods.session import Session
 from attain.schema import Feature
 from attain.tables import Table
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from attain import methods
+from attain.answers.recheck import assess, compare, complete
+from attain.answers.session import Session
 from attain.core.errors import did_you_mean, listed
 from attain.core.frames import Frame
 from attain.desk import letters
@@ -28,8 +30,6 @@ from attain.desk.service.review import ReviewDesk
 from attain.desk.service.security import ServiceLimits
 from attain.desk.service.wording import HttpError, Wording, translations
 from attain.methods import Explainer
-from attain.methods.records import assess, compare, complete
-from attain.methods.session import Session
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.tables import Table

@@ -12,11 +12,11 @@ from attain.core.arrays import rank_within
 from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
 from attain.methods.guarded.search import GuardedSettings
-from attain.methods.search.moves import row_keys
 from attain.models import Goal
 from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Guard, Setting
 from attain.schema import Schema
+from attain.search.moves import row_keys
 from attain.tables import Table, desired_labels, read_labels
 
 OWN_ROWS = (

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
+from attain.answers.session import Call
 from attain.core.checks import TIMEOUT
 from attain.core.errors import AttainError
 from attain.core.frames import Frame
@@ -19,14 +20,13 @@ from attain.methods.guarded.guard_context import (
 )
 from attain.methods.guarded.purposes import with_purposes
 from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
-from attain.methods.search.outcomes import over_horizons
-from attain.methods.search.problem import Answers, Problem
-from attain.methods.session import Call
 from attain.models import Goal
 from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Setting
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints
+from attain.search.horizons import over_horizons
+from attain.search.problem import Answers, Problem
 from attain.tables import Errors
 
 Refit: TypeAlias = Callable[[Any, Any, int], Any]

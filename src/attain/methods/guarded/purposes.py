@@ -13,10 +13,10 @@ import numpy as np
 
 from attain.core.arrays import first_of_each, positions, rank_within
 from attain.methods.guarded.search import GuardedSearch
-from attain.methods.search.outcomes import Figures, sooner
-from attain.methods.search.problem import Answers, Problem, different_changes, sparse
 from attain.models import JointGoal
 from attain.results.status import Purpose
+from attain.search.horizons import Figures, sooner
+from attain.search.problem import Answers, Problem, different_changes, sparse
 from attain.tables import unchanged
 
 

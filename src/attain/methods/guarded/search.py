@@ -21,7 +21,6 @@ from attain.engine.price import Price
 from attain.engine.score import Score
 from attain.engine.search import Search
 from attain.engine.typical import Crowd
-from attain.methods.search.problem import Answers, Problem, different_changes
 from attain.models import JointGoal
 from attain.population.percentiles import Percentiles
 from attain.population.population import Scale
@@ -29,6 +28,7 @@ from attain.population.relations import Relations
 from attain.population.typical import Guard, GuardSettings, Setting
 from attain.results.status import Status, Typicality
 from attain.schema import Schema
+from attain.search.problem import Answers, Problem, different_changes
 from attain.tables import Region, unchanged
 
 

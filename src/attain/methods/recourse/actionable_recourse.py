@@ -16,15 +16,15 @@ from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer, choice, integer
 from attain.methods.recourse.actions import ActionGrid, Actions, RuleCuts
 from attain.methods.recourse.program import FlipSet, Item, RecourseCost
-from attain.methods.search.moves import Moves
-from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
-from attain.methods.search.programs import factual_scores
 from attain.models.encoding import Encoding
 from attain.models.goal import StructureError
 from attain.models.scores import LinearScore, linear_score
 from attain.population.population import DecidedPopulation, Population
 from attain.population.space import MeasuringSpace
 from attain.results.status import Status
+from attain.search.moves import Moves
+from attain.search.problem import Answers, Pool, Problem, diverse, sparse
+from attain.search.programs import factual_scores
 
 _ROWS_AT_ONCE: Final = 1_000
 _NUDGES: Final = (1e-10, 1e-7, 1e-4)

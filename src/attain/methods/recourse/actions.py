@@ -21,10 +21,10 @@ from typing import Final
 import numpy as np
 
 from attain.methods.recourse.program import Choices, Program, RecourseCost, Row, not_all
-from attain.methods.search.programs import LinearRule, linear_rules
 from attain.models.scores import LinearScore
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
+from attain.search.programs import LinearRule, linear_rules
 from attain.tables import Region, on_grid, ordinary, snapped, unchanged
 
 _MOST_JOINT: Final = 60_000

@@ -28,8 +28,8 @@ import numpy as np
 from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
-from attain.methods.search.problem import Deadline
-from attain.methods.search.programs import solve, unbeaten
+from attain.search.problem import Deadline
+from attain.search.programs import solve, unbeaten
 
 RecourseCost: TypeAlias = Literal["total", "max", "local"]
 Features: TypeAlias = frozenset[int]

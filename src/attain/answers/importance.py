@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from attain.methods.search.moves import streams
-from attain.methods.search.outcomes import fixed_cells
-from attain.methods.search.problem import Problem
 from attain.models.goal import StructureError
 from attain.models.scores import AdditiveScore
 from attain.results.details import Attributions, Importances
+from attain.search.moves import streams
+from attain.search.problem import Problem
+from attain.search.statuses import fixed_cells
 from attain.tables import unchanged
 
 if TYPE_CHECKING:
-    from attain.methods.session import Session
+    from attain.answers.session import Session
 
 
 def coalitions(players: int) -> np.ndarray:

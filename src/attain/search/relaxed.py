@@ -7,9 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from attain.methods.search.moves import Costs, switches
-from attain.methods.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.models.scores import Smooth
+from attain.search.moves import Costs, switches
+from attain.search.problem import Answers, Pool, Problem, diverse, sparse
 from attain.tables import Region
 
 _NEGLIGIBLE = 1e-9

@@ -15,9 +15,9 @@ from attain.schema import Feature, Schema
 from attain.tables import Table, ordinary, unchanged
 
 if TYPE_CHECKING:
-    from attain.methods.session import GivenConstraints, Session
+    from attain.answers.session import GivenConstraints, Session
     from attain.results.counterfactuals import Counterfactuals
-from attain.methods.result import difficulty, faithfulness
+from attain.answers.result import difficulty, faithfulness
 
 
 @dataclass(frozen=True)

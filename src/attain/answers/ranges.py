@@ -15,9 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from attain.methods.search.problem import Problem
 from attain.population.percentiles import Percentiles
 from attain.results.details import Ranges
+from attain.search.problem import Problem
 from attain.tables import Region, ordinary, snapped, unchanged
 
 _ACROSS: Final = 33

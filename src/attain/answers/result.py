@@ -7,29 +7,19 @@ import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
+from attain.answers.importance import find_contributions, find_importances
+from attain.answers.ranges import find_ranges
 from attain.core.errors import AttainError
-from attain.methods.importance import find_contributions, find_importances
-from attain.methods.persistence import (
-    as_json,
-    class_name,
-    data_digest,
-    described_parameters,
-    fitted_digest,
-    versions,
-)
-from attain.methods.ranges import find_ranges
-from attain.methods.search.outcomes import rounded_score
-from attain.methods.search.problem import Answers, Problem
+from attain.core.provenance import as_json, versions
 from attain.models import Goal
 from attain.population.connectedness import connected
 from attain.population.measuring import changed, mean_pairwise_distance
 from attain.population.percentiles import max_shift, total_shift
-from attain.population.population import Population
 from attain.population.reference import Reference
 from attain.population.relations import RATE
 from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
@@ -38,10 +28,12 @@ from attain.results.details import Attributions, Related
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law
+from attain.search.problem import Answers, Problem
+from attain.search.statuses import rounded_score
 from attain.tables import Region
 
 if TYPE_CHECKING:
-    from attain.methods.session import Call, People, Session
+    from attain.answers.session import Call, People, Session
 
 Found = TypeVar("Found")
 
@@ -231,16 +223,13 @@ def own_breaks(region: Region, laws: Sequence[Law]) -> tuple[str, ...]:
 
 def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
     """What answers follow from, as JSON: the field `settings` of a result. Nothing in it depends on time or place."""
-    explainer, population = session.explainer, session.decided.population
-    if explainer._digests is None:
-        explainer._digests = fitted_digest(explainer), _training_digest(population) if population.has_rows else None
-    fitted, training = explainer._digests
+    described = session.decided.cached("described", session.explainer._described)
     return {
-        "versions": dict(_versions()),
-        "method": class_name(type(explainer)),
-        "parameters": dict(session.decided.cached("parameters", lambda: described_parameters(explainer))),
-        "seed": explainer._seed,
-        "explainer_digest": fitted,
+        "versions": {"python": platform.python_version(), **versions()},
+        "method": described["method"],
+        "parameters": dict(described["parameters"]),
+        "seed": described["seed"],
+        "explainer_digest": described["explainer_digest"],
         "target": as_json(goal.target),
         "probability": goal.probability,
         **{name: as_json(getattr(call, name)) for name in _ASKED},
@@ -248,25 +237,8 @@ def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
         "robust": [_model_facts(other) for other in call.others],
         "constraints": _constraint_facts(Constraints.of(call.constraints)),
         "model": _model_facts(session.decided.goal),
-        "training": {
-            "rows": len(population.values) if population.has_rows else None,
-            "columns": len(population.schema),
-            "labels": population.labels is not None,
-            "digest": training,
-        },
+        "training": dict(described["training"]),
     }
-
-
-def _training_digest(population: Population) -> str:
-    """A hash of the cells and labels: other rules about the same data change nothing."""
-    columns = [(feature.name, [str(level) for level in feature.levels]) for feature in population.schema]
-    labels = None if population.labels is None else list(population.labels)
-    return data_digest((columns, labels), {"table": population.values + 0.0})  # turns -0.0 into 0.0
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **versions()}
 
 
 def _model_facts(goal: Goal) -> dict[str, Any]:

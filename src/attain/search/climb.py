@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from attain.core.arrays import rank_among, rank_within
-from attain.methods.search.moves import Costs, streams, switches
-from attain.methods.search.problem import Answers, Pool, Problem, diverse
 from attain.models import probe_rows
+from attain.search.moves import Costs, streams, switches
+from attain.search.problem import Answers, Pool, Problem, diverse
 from attain.tables import Region, ordinary
 
 _ROWS = 2_000

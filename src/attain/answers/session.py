@@ -1,6 +1,6 @@
 """`Session`: an explainer, a model and what is asked of it. All that is learned about these is learned once.
 
-The path of a question: `explain` → `Session.answer` → the method's `search` → `Problem.evaluate` → `Goal.score_rows` →
+The path of a question: `explain` → `Session.answer` → the method's `search` → `Problem.ask` → `Goal.score_rows` →
 `Reader.read` → the model."""
 
 from __future__ import annotations
@@ -12,34 +12,58 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
+from typing import Any, Final, NamedTuple, Protocol, overload
 
 import numpy as np
 
+from attain.answers.result import result_of
 from attain.core.checks import TIMEOUT, check_boolean, check_integer, check_number
 from attain.core.errors import AttainError, Interrupted
 from attain.core.frames import Frame, one_row
-from attain.methods.result import result_of
-from attain.methods.search.outcomes import Batches, Decided, known_before, last_check, over_horizons, shift_price
-from attain.methods.search.problem import Answers, Deadline, Ledger, Problem
 from attain.models import Goal, Model
 from attain.models.compiled import compile_score
 from attain.models.goal import PROBE_ROWS, Control, StructureError, spread_positions
 from attain.models.reader import LearningLimit
 from attain.models.scores import AdditiveScore, additive_score
-from attain.population.population import DecidedPopulation
+from attain.population.population import DecidedPopulation, Population
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.schema import Constraints
+from attain.schema import Constraints, Schema
+from attain.search.horizons import over_horizons, shift_price
+from attain.search.problem import Answers, Deadline, Ledger, Problem
+from attain.search.statuses import Batches, FirstDecision, last_check, status_before_search
 from attain.tables import Errors, Region, Table
-
-if TYPE_CHECKING:
-    from attain.methods.base import Explainer
 
 _LONGEST: Final = 0.5
 """The most seconds that a call asks, on average, whether the model still answers as before."""
 
 GivenConstraints = Constraints | Mapping[str, Any] | None
+
+
+class Explainer(Protocol):
+    """What a session needs of a fitted method; see `attain.methods.base.Explainer`, which has it all."""
+
+    schema: Schema | None
+    budget: int
+    figures: bool
+    population_: Population
+
+    @property
+    def compares_times(self) -> bool: ...
+    @property
+    def own_figures(self) -> tuple[str, ...]: ...
+    @property
+    def _seed(self) -> int: ...
+    def inspect(self, decided: DecidedPopulation) -> Any: ...
+    def search(self, problem: Problem) -> Answers: ...
+    def _batch_size(self, n: int, inspected: Any) -> int: ...
+    def _more_figures(self, rows: np.ndarray, decided: DecidedPopulation) -> dict[str, np.ndarray]: ...
+    def _typicality(self, inspected: Any, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray: ...
+    def _notes(self, inspected: Any) -> tuple[str, ...]: ...
+    def _described(self) -> dict[str, Any]: ...
+    def _goal(
+        self, model: Any, target: Any, probability: float | None, *, tolerant: bool = True, limit: LearningLimit | None
+    ) -> Goal: ...
 
 
 @dataclass(frozen=True)
@@ -82,7 +106,7 @@ class People(NamedTuple):
 
     table: Table
     goal: Goal
-    before: Decided
+    before: FirstDecision
     deadline: Deadline
     asked_before: int
 
@@ -194,7 +218,7 @@ class Session:
         goal = decided.goal.fresh_copy(unseen) if model is None else self._fresh_goal(unseen, model)
         deadline = Deadline(timeout, len(table))
         judged = goal.confirm_rows(rows) if model is None else goal.confirm_again(rows)
-        return None if judged is None else People(table, goal, Decided.of(table, judged), deadline, asked_before)
+        return None if judged is None else People(table, goal, FirstDecision.of(table, judged), deadline, asked_before)
 
     def explain(
         self,
@@ -271,7 +295,7 @@ class Session:
         ledger.spent += before.asked
         others = tuple(other.fresh_copy(table.layout.unseen) for other in call.others)
         problem = Problem(people.goal, region, ledger, int(call.n), explainer._seed, self.inspected, others)
-        return problem, known_before(region, before.met, before.unreadable)
+        return problem, status_before_search(region, before.met, before.unreadable)
 
 
 def learning_limit(explainer: Explainer, timeout: float | None, people: int) -> LearningLimit:

@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from attain.methods.search.problem import Problem
 from attain.models.scores import LinearScore, decision_scores
 from attain.schema import Rule, Schema
 from attain.schema.evaluator import evaluate
 from attain.schema.formulas import And, Comparison, Formula, Implication, Not, Or, conjuncts
+from attain.search.problem import Problem
 from attain.tables import Region
 
 NODES: Final = 10_000
