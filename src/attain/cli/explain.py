@@ -28,11 +28,11 @@ from attain.tables.files import EXCEL, check_ending, written
 _WHOLE: Final = (".json", EXCEL)
 """The formats that have all tables of a result."""
 _MORE: Final = ("importance", "contributions")
-"""What is found only if it is asked for, and is in a table of its own."""
+"""What is found on request only, and has its own table."""
 _ONE_FILE: Final = ("labels", "changes", *_MORE, "audit")
 """Options for an OUT that is one file."""
 _FEW: Final = 5
-"""Up to so many people are answered in sentences, more in a table."""
+"""The most people who are answered in sentences; more are in a table."""
 _SHOWN: Final = 20
 """How many people the table has."""
 

@@ -32,7 +32,7 @@ _LIMITS: Final = ("range", "bounds")
 
 
 def read_request(arguments: Arguments) -> tuple[Explainer, Model, Any]:
-    """The explainer, the model, which is told what texts call its classes, and the target."""
+    """The explainer, the model with the names of its classes, and the target."""
     explainer: Explainer = load(arguments.explainer)
     model = read_model(arguments)
     return explainer, model, _target(arguments.target, arguments, model, explainer.population_.table)
@@ -54,7 +54,7 @@ def read_target(text: str, arguments: Arguments, model: Model, train: Any, schem
 
 
 def _target(text: str, arguments: Arguments, model: Model, table: Table) -> Any:
-    """The class with this name; the model is told what texts call its classes."""
+    """The class with this name; the model gets the names of its classes."""
     classes = known_classes(model, table.layout, table.values)
     if getattr(arguments, "class_names", None) is not None:
         model.class_names = class_names(arguments.class_names, classes)

@@ -35,7 +35,7 @@ class Arguments(SimpleNamespace):
 
 
 class Formatter(click.HelpFormatter):
-    """Leaves room for texts beside long options in a narrow terminal."""
+    """Leaves room for texts next to long options in a narrow terminal."""
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 24, col_spacing: int = 2) -> None:
         """Writes names and their texts in two columns."""

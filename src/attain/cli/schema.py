@@ -82,7 +82,7 @@ def check(arguments: Arguments) -> None:
 
 
 def laws(arguments: Arguments) -> None:
-    """Prints the laws of a table, columns that look computed, and those that others tell."""
+    """Prints the laws of a table, columns that look computed, and those that others predict."""
     if arguments.schema is None:
         schema, frame = None, _frame(arguments)
     elif arguments.drop:

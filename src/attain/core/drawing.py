@@ -20,7 +20,7 @@ COLOURS: Final[Mapping[str, str]] = MappingProxyType(
         "purple": "#CC79A7", "sky": "#56B4E9", "yellow": "#F0E442", "black": "#222222", "grey": "#999999",
     }
 )  # fmt: skip
-"""Okabe and Ito's palette, which colour-blind readers can tell apart."""
+"""Okabe and Ito's palette, which colour-blind readers can distinguish."""
 FAINT: Final = "#5f6670"
 """For text that is read second: dark enough for small print."""
 TRACK: Final = "#dfe3e8"
@@ -33,7 +33,7 @@ LOOKS: Final = tuple(
         strict=True,
     )
 )
-"""Colour, marker and line of the first, second, … of several series; each of the three tells them apart."""
+"""Colour, marker and line of the first, second, … of several series; each of the three distinguishes them."""
 _STYLE: Final[Any] = {
         "font.family": "DejaVu Sans", "font.size": 9.0, "axes.titlesize": 10.0, "axes.labelsize": 9.0,
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",
@@ -41,7 +41,7 @@ _STYLE: Final[Any] = {
         "svg.hashsalt": "attain", "svg.fonttype": "none", "figure.dpi": 100.0, "savefig.dpi": 160.0,
 }  # fmt: skip
 _PARTS: Final = re.compile(r"[A-Z]+[^A-Z_./-]*[_./-]*|[^A-Z_./-]+[_./-]*|[_./-]+")
-"""The parts of a word that may stand on lines of their own."""
+"""The parts of a word that may stand on separate lines."""
 _HEADLINE: Final = "headline"
 """Marks a title and the text below it."""
 _METADATA: Final[Mapping[str, Any]] = MappingProxyType(
@@ -107,7 +107,7 @@ def finished(ax: Any) -> Any:
 
 
 def label(text: object, width: int, lines: int = 1) -> str:
-    """A name on at most so many lines of at most `width` characters; what does not fit is cut off, with an ellipsis."""
+    """A name on a few lines of at most `width` characters; what does not fit is cut off, with an ellipsis."""
     parts = _wrapped(plain(text), width)
     if len(parts) > lines:
         parts[lines - 1 :] = [f"{parts[lines - 1][: width - 1].rstrip()}…"]
@@ -149,7 +149,7 @@ def mark(name: str, **look: Any) -> Any:
 
 
 def legend_below(ax: Any, entries: Sequence[Any], loc: str, columns: int, points: float) -> None:
-    """A legend so many points below the axes, flush with a side of theirs: `loc` is "upper left" or "upper right"."""
+    """A legend some points below the axes, aligned with one side: `loc` is "upper left" or "upper right"."""
     from matplotlib.transforms import ScaledTranslation
 
     below = ax.transAxes + ScaledTranslation(0, -points / 72, ax.get_figure(root=True).dpi_scale_trans)

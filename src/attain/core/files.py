@@ -1,4 +1,4 @@
-"""Files: read whole or refused with a `FileError`, written completely or not at all, by one writer at a time."""
+"""Files: read whole or refused with a `FileError`, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def _lock(descriptor: int, path: Path, busy: str | None) -> None:
 
 @contextmanager
 def memory_limit(most: int) -> Iterator[None]:
-    """Lets this process have so many bytes more than it has, where the system can hold it to that (Linux)."""
+    """Limits the memory that this process may add, in bytes, where the system supports it (Linux)."""
     before = None
     with suppress(ImportError, OSError, ValueError):
         import resource

@@ -119,7 +119,7 @@ def _rendered(width: int, *parts: RenderableType) -> str:
 
 @dataclass(frozen=True)
 class Numbers:
-    """How a language writes numbers, and the few words that stand for values or beside them."""
+    """How a language writes numbers, and the few words used with them."""
 
     code: str
     decimal: str
@@ -165,10 +165,10 @@ class Numbers:
         return self.with_unit(shown, unit) if self.leads(unit) else shown
 
     def pair(self, before: float, after: float, step: float | None, unit: str = "") -> tuple[str, str]:
-        """Two numbers with the digits that it takes to read them and tell them apart; the unit stands once.
+        """Two numbers with enough digits to distinguish them; the unit is written once.
 
         Each has the digits of `own_number`, but as many as it takes to show two digits of the difference. A new value
-        without a step is rounded away from the old one, so that no less than the change is asked for, and is called
+        without a step is rounded away from the old one, so that the change is never understated, and is called
         `about` where that alters it.
         """
         least = _decimals(abs(after - before), 2)
@@ -182,7 +182,7 @@ class Numbers:
         return self.first(self._written(own_number(before, step, least), grouped), unit), self.with_unit(shown, unit)
 
     def inward(self, end: float, other: float, step: float | None, unit: str = "") -> str:
-        """An end of a range without its unit, rounded towards the other one: what is said to do, does."""
+        """An end of a range without its unit, rounded inwards so that it stays within the range."""
         least = _decimals(abs(end - other), 2)
         if least > _MOST_DECIMALS or abs(end) >= _LARGEST:
             return repr(end)

@@ -17,7 +17,7 @@ from attain.core.errors import DataError, listed
 from attain.core.frames import Frame
 from attain.core.text import number, plain
 from attain.results import exports
-from attain.results.details import Attributions, Importances, Ranges, Related
+from attain.results.details import Attributions, Importances, Ranges, Related, needed_changes
 from attain.results.json_text import read_fields, to_json
 from attain.results.levers import lever_columns
 from attain.results.options import Option, entries, option_at
@@ -58,13 +58,13 @@ class Counterfactuals:
         law. `laws` are those that answers keep.
     ranges
         With `explain(..., ranges=True)`, one row per changed feature: `low` and `high`, the ends of the widest run of
-        checked values round the suggestion for which the answer holds, the others as suggested, and their percentiles;
+        checked values around the suggestion for which the answer holds, the others as suggested, and their percentiles;
         or the other `levels` that do as well. `checked` is how many values were checked and hold.
     importance
         With `explain(..., importance=True)`, one row per changed feature: `gain`, the share of the score gained that is
         due to it (its Shapley value among the changes), and `per_point`, the same per percentile point moved; whether
         it is needed for the decision, only to stay typical, or by a rule or law, all other changes carried out.
-        Features that follow others have no gain of their own, and clocks have no row.
+        Features that follow others have no gain, and clocks have no row.
     contributions
         With `explain(..., contributions=True)`, why the decision was made: for each person one row per scored input,
         immutable ones too. `contribution` is its Shapley value for the person's score, against real people who have the
@@ -83,8 +83,8 @@ class Counterfactuals:
         One row per person whose record cannot be read (UNREADABLE), or whose search ended unexpectedly (FAILED):
         `person`, and the `error` in technical words.
     verdict
-        What each answer is like beside real people of the desired class: the words of a `Verdict`, or None where that
-        is not known. `verdicts` has the members of all options.
+        How typical each answer is among real people of the desired class: the words of a `Verdict`, or None where
+        that is not known. `verdicts` has the members of all options.
     unreviewed
         The features that the best options change and nobody has reviewed, by name, with how many options change them.
     figures
@@ -92,7 +92,7 @@ class Counterfactuals:
     notes
         What to know when reading these answers, as sentences.
     statuses
-        The members of `Status` as a tuple, for code.
+        The members of `Status` as a tuple, one for each person.
     settings
         What the answers follow from, as JSON: `versions`; `method`, its `parameters`, `seed` and `explainer_digest`,
         which is the same after saving and loading; what was asked, by the names of `explain`; of the `model` its
@@ -106,7 +106,6 @@ class Counterfactuals:
     target: Any
     probability: float | None
     statuses: tuple[Status, ...]
-    """One for each person."""
     rows: np.ndarray
     """Every option as a row of the matrix (m, d), grouped by person, best first."""
     owners: np.ndarray
@@ -121,9 +120,8 @@ class Counterfactuals:
     rows_asked: int = 0
     """All rows that models were asked about in this call, once for each score or decision."""
     rows_uncharged: int = 0
-    """Those of them that are charged to nobody: the probe, controls, training rows, gradients, rows of importance and
-    contributions, searches that failed, and rows asked again after an error. All others are charged: the sum of the
-    figure `rows_scored`."""
+    """Those that are charged to nobody: the probe, controls, training rows, gradients, rows of importance and
+    contributions, searches that failed, rows asked again after an error. The others add up to `rows_scored`."""
     unreadable: Mapping[int, str] = field(default_factory=dict)
     """The people whose record cannot be read, by position, each with a sentence that says why."""
     failures: Mapping[int, str] = field(default_factory=dict)
@@ -133,13 +131,9 @@ class Counterfactuals:
     laws: tuple[Law, ...] = ()
     """The laws that answers keep, unless a person breaks one already."""
     intervals: Ranges | None = None
-    """The data of `ranges`, where they were asked for."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What these answers follow from, as JSON; its keys are in the text of the class."""
     importances: Importances | None = None
-    """The data of `importance`, where it was asked for."""
     attributions: Attributions | None = None
-    """The data of `contributions`, where they were asked for."""
     related: Related | None = None
     """What relations between columns say of each option; None where there are none."""
 
@@ -342,17 +336,8 @@ class Counterfactuals:
     @cached_property
     def needs(self) -> list[tuple[int, int, int]]:
         """(option, column, rule or law) for each changed cell without which the option would break what it keeps."""
-        before, book = self.table.values[self.owners], self._book
-        options, columns = np.nonzero(~unchanged(before, self.rows))
-        undone = self.rows[options]
-        undone[np.arange(len(options)), columns] = before[options, columns]
-        needed = ~book.kept(undone) & book.kept(self.rows)[options]
-        # where one column follows others, the law asks for its change, not for theirs
-        by_equation = np.array([rule.determines is not None for rule in book.rules], dtype=bool) & book.is_law
-        column_follows = np.array([name in self.following for name in self.table.schema.names])
-        needed &= ~by_equation[None, :] | column_follows[columns][:, None]
-        cells, rules = np.nonzero(needed)
-        return list(zip(options[cells].tolist(), columns[cells].tolist(), rules.tolist(), strict=True))
+        follows = np.array([name in self.following for name in self.table.schema.names])
+        return needed_changes(self._book, self.table.values[self.owners], self.rows, follows)
 
     @cached_property
     def needed_by_law(self) -> np.ndarray:
@@ -372,13 +357,10 @@ class Counterfactuals:
         Columns that follow others, and clocks, are left out. `attain.metrics.levers` adds what it would cost to hold
         each feature as it is, by searching again.
 
-        Returns
-        -------
-        Frame
-            `feature`, `label` and `unit`; `answers`, how many answers change it, and their `share`; `alone`, how many
-            of them change nothing else; `up` and `down`, which way; `change`, the median in its unit, and `shift`, the
-            median distance in percentile points; of levels the most `common` new one; who `reviewed` the feature; and
-            an `example`, the sentence of the answer that changes the fewest other features.
+        The columns are `feature`, `label` and `unit`; `answers`, how many answers change it, and their `share`;
+        `alone`, how many of them change nothing else; `up` and `down`, which way; `change`, the median in its unit, and
+        `shift`, the median distance in percentile points; of levels the most `common` new one; who `reviewed` the
+        feature; and an `example`, the sentence of the answer that changes the fewest other features.
         """
         return self.table.layout.library.make(lever_columns(self))
 

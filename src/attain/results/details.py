@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
+from attain.tables import RuleBook, unchanged
 
 _WEIGHTY: Final = 0.1
 """What counts against a person has at least this share of the weight of the first."""
@@ -132,3 +133,20 @@ class Related:
 
     follows: BoolArray
     contradictions: tuple[str, ...]
+
+
+def needed_changes(
+    book: RuleBook, before: FloatArray, after: FloatArray, follows: BoolArray
+) -> list[tuple[int, int, int]]:
+    """(option, column, rule) for each changed cell of `after` (m, d) that a rule or law of the book needs.
+
+    Where one column follows others, as in `follows` (d,), the law asks for its change, not for theirs.
+    """
+    options, columns = np.nonzero(~unchanged(before, after))
+    undone = after[options]
+    undone[np.arange(len(options)), columns] = before[options, columns]
+    needed = ~book.kept(undone) & book.kept(after)[options]
+    by_equation = np.array([rule.determines is not None for rule in book.rules], dtype=bool) & book.is_law
+    needed &= ~by_equation[None, :] | follows[columns][:, None]
+    cells, rules = np.nonzero(needed)
+    return list(zip(options[cells].tolist(), columns[cells].tolist(), rules.tolist(), strict=True))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals
 
 _FEWEST: Final = 5
-"""From so many answers on, a feature that more than half of them change is asked about."""
+"""The fewest answers for a question about a feature that more than half of them change."""
 _SHOWN: Final = 3
 """How many features a summary names."""
 _COLUMNS: Final = "feature label unit answers share alone up down change shift common reviewed example"
@@ -76,7 +76,7 @@ def lever_lines(schema: Schema, counts: Mapping[str, int], people: int) -> list[
 
 
 def lever_questions(schema: Schema, counts: Mapping[str, int], people: int) -> list[str]:
-    """A question about each feature that more than half of so many answers change.
+    """A question about each feature that more than half of the answers change.
 
     It goes away only when a person has reviewed the feature: a direction or a pace does not answer it.
     """
@@ -185,7 +185,7 @@ def changes_by_group(result: Counterfactuals, by: Any) -> ChangesByGroup:
 
 
 def _moves(result: Counterfactuals, j: int, chosen: np.ndarray, people: int) -> FeatureMoves:
-    """What the best answers `chosen` (b,) of a group of so many people do with feature `j`, or how long they wait."""
+    """What the best answers `chosen` (b,) of a group of people do with feature `j`, or how long they wait."""
     options = np.flatnonzero(result.best)[chosen]
     share = len(options) / people if people else 0.0
     if j == len(result.table.schema):

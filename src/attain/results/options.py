@@ -98,7 +98,7 @@ class Option:
         The decision that was asked for, in words.
     purpose
         "smallest" where it is the smallest change that is enough, "typical" where it changes more than that to be more
-        typical; empty where these are the same, or the method does not tell them apart.
+        typical; empty where these are the same, or the method does not distinguish them.
     changes
         In the order of the schema; `ordered` has them as they are read.
     verdict

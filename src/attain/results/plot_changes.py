@@ -83,7 +83,7 @@ def _dumbbell(change: Change, left: float, row: int) -> Dumbbell:
 
 
 def size(features: int, columns: int) -> tuple[float, float]:
-    """The width and height that suit a figure with so many features and options, in inches."""
+    """The width and height in inches that suit a number of features and options."""
     return (6.6 if columns == 1 else 1.9 + 2.5 * columns), (1.25 if columns == 1 else 1.55) + _ROW * max(features, 1)
 
 

@@ -65,7 +65,7 @@ class Plots:
         Parameters
         ----------
         by
-            Groups to be shown beside each other: the name of a column, or an array with one entry for each person.
+            Groups to be shown side by side: the name of a column, or an array with one entry for each person.
             Numbers are cut into bands.
         ax
             Axes to draw in.

@@ -31,7 +31,7 @@ _PURPOSES: Final = {
     "typical": "This asks for more than the smallest change that is enough, so that the record is more like those of "
     "people with this decision.",
 }
-_SAID: Final = 5
+_NAMED: Final = 5
 """How many changes a sentence names; the others are in the tables."""
 
 
@@ -113,7 +113,7 @@ def _nearest(option: Option, why: str) -> str:
 
 def _few(changes: list[Change]) -> tuple[list[Change], int]:
     """As many changes as a sentence has, the largest, in their order, and how many others there are."""
-    kept = sorted(changes, key=lambda change: -(change.shift or 0))[:_SAID]
+    kept = sorted(changes, key=lambda change: -(change.shift or 0))[:_NAMED]
     return [change for change in changes if change in kept], len(changes) - len(kept)
 
 
@@ -124,7 +124,7 @@ def _more(count: int) -> str:
 def _names(changes: Sequence[Change]) -> list[str]:
     """The titles of as many features as a sentence names, and how many others there are."""
     names = [plain(change.feature.title) for change in changes]
-    return names if len(names) <= _SAID else [*names[: _SAID - 1], f"{len(names) - _SAID + 1} more"]
+    return names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
 
 
 def _going(changes: list[Change], chosen: int) -> str:
@@ -136,7 +136,7 @@ def _going(changes: list[Change], chosen: int) -> str:
 
 
 def what_for(option: Option) -> list[str]:
-    """What the option buys beside another one of the person: less to change, or a record like those of others."""
+    """What the option has over the person's other one: less to change, or a record like those of others."""
     return [_PURPOSES[option.purpose]] if option.purpose else []
 
 
@@ -175,7 +175,7 @@ def how_long(option: Option) -> list[str]:
 def leeway(option: Option, changes: Iterable[Change]) -> list[str]:
     """Which other values of changed features do as well, the others as suggested, where `ranges` were asked for.
 
-    Columns that follow are not said, nor those of which the person's own value would do: the change is not needed.
+    Leaves out columns that follow, and those for which the person's own value would do.
     """
     ranged = [change for change in changes if change.checked is not None and change.follows in ("", "relation")]
     free = [

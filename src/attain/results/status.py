@@ -100,7 +100,7 @@ class Typicality(IntEnum):
 
 
 class Verdict(StrEnum):
-    """What a record is like beside real people with the desired decision: the one word that people read about it.
+    """How typical a record is among real people with the desired decision.
 
     Where a method has no guard, a record is typical that is connected to real people and no local outlier, unusual if
     one of the two fails, and unlike anybody if both do. A record with columns that contradict each other contradicts

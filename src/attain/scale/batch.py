@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _NOT_HERE: Final = ("contributions", "errors")
-"""Arguments of `explain` that batches do not have: a table of its own, and what is always "status"."""
+"""Arguments of `explain` that batches do not have: a separate table, and what is always "status"."""
 PEOPLE_AT_ONCE: Final = 2_000
 """How many people a worker answers at once, and those of a file of answers."""
 _LEADING: Final = ("option", "status", "sentence", *OPTIONAL)
