@@ -24,6 +24,7 @@ cdef class People:
     cdef readonly Crowd thinned, all_real
     cdef readonly Score score
     cdef readonly Relations relations
+    cdef readonly Py_ssize_t versions_measured
     cdef Finder thinned_finder, real_finder
     cdef Settings settings
     cdef Py_ssize_t columns, cells, frees, width

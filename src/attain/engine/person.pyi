@@ -8,6 +8,7 @@ from attain.engine.settle import Settler
 from attain.engine.typical import Crowd, Relations
 
 class People:
+    versions_measured: int
     def __init__(
         self,
         settler: Settler,

@@ -5,7 +5,7 @@ from attain.engine.rules cimport Room, Rules
 
 
 cdef class Settler:
-    cdef readonly Py_ssize_t columns, owners, room
+    cdef readonly Py_ssize_t columns, owners, room, rows_settled
     cdef object _given
     cdef Rules rules
     cdef const double[:, ::1] factuals, start, low, high

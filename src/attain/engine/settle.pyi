@@ -3,6 +3,7 @@ import numpy as np
 from attain.engine.rules import Rules
 
 class Settler:
+    rows_settled: int
     def __init__(
         self,
         rules: Rules,

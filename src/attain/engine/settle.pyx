@@ -170,6 +170,7 @@ cdef class Settler:
 
         Returns whether it is admitted: it keeps the rules, changes something, and not too much.
         """
+        self.rows_settled += 1
         return form(self, row, guide, owner, room) and counts(self, row, owner)
 
     cdef bint breaks_law(self, const double* row, Py_ssize_t owner, double* room) noexcept nogil:

@@ -105,6 +105,7 @@ cdef class Shortlist:
         cdef Measured* now = &self.measured
         cdef Py_ssize_t cell, moved = 0, i, cells = self.people.cells
         cdef bint afresh = like == NULL
+        self.people.versions_measured += 1
         now.cost = self.person.cost(row, &now.changes)
         self.people.thinned.space.place(row, now.point)
         for cell in range(0 if afresh else cells):
