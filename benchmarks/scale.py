@@ -24,7 +24,7 @@ def made(folder: Path, method: str, people: int) -> tuple[Path, Any]:
     import numpy as np
 
     from attain import methods
-    from attain.scale import ExplainBatch
+    from attain.desk.scale import ExplainBatch
     from benchmarks.tasks import paper_task
 
     task = paper_task("GMSC", 0)
@@ -52,7 +52,7 @@ def _quick(schema: Any) -> Any:
 
 def one(method: str, people: int, folder: str) -> dict[str, float]:
     """CPU seconds, wall seconds and peak memory (MB) of a run, and how many people needed and have an answer."""
-    from attain.scale import explain
+    from attain.desk.scale import explain
 
     path, batch = made(Path(folder), method, people)
     cpu, wall = time.process_time(), time.perf_counter()

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "attain"
 PAGE = ROOT / "docs" / "contribute" / "architecture.md"
 
 ROOMS = ["core", "engine", "schema", "tables", "models", "population", "density", "results", "search", "answers"]
-ROOMS += ["methods", "metrics", "review", "scale", "datasets", "testing", "desk", "cli"]
+ROOMS += ["methods", "metrics", "review", "datasets", "testing", "desk", "cli"]
 """In the order of the flow: a room may import from itself and from the rooms before it."""
 
 ONLY: dict[str, set[str]] = {"engine": set(), "datasets": {"core", "schema"}}
@@ -39,10 +39,9 @@ BUDGETS = {
     "methods": 3_563,
     "metrics": 1_654,
     "review": 744,
-    "scale": 537,
     "datasets": 121,
     "testing": 687,
-    "desk": 2_900,
+    "desk": 3_437,
     "cli": 1_748,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""

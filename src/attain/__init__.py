@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from attain.core.lazy import lazy
 
 if TYPE_CHECKING:
-    from attain import datasets, density, methods, metrics, models, review, scale, testing
+    from attain import datasets, density, methods, metrics, models, review, testing
     from attain.core import errors, frames
     from attain.core.errors import AttainError
-    from attain.desk import audit, letters, service
+    from attain.desk import audit, letters, scale, service
     from attain.desk.report import write_report
     from attain.methods import CCHVAE, GrowingSpheres, Guarded
     from attain.methods.persistence import load
@@ -54,6 +54,7 @@ _HOMES = {
     "laws": "schema",
     "letters": "desk",
     "load": "methods.persistence",
+    "scale": "desk",
     "service": "desk",
     "write_report": "desk.report",
 }

@@ -17,10 +17,10 @@ from attain.cli.commands import commands
 from attain.cli.inputs import read_constraints, read_table, read_whole
 from attain.core.errors import AttainError
 from attain.desk.letters.texts import LANGUAGES, Texts, texts_template
+from attain.desk.scale.answers import AnswersFolder, Shards
 from attain.methods import NearestUnlike
 from attain.methods.persistence import inspect
 from attain.results.exports import TABLES, table_frame
-from attain.scale.answers import AnswersFolder, Shards
 from attain.schema.toml import read_file
 from attain.tables import Table
 from attain.tables.files import read_any, read_people

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from attain.desk.scale import ExplainBatch
 from attain.methods import Guarded, NearestUnlike
-from attain.scale import ExplainBatch
 from attain.testing import people
 from tests.cluster.java import provide_java
 

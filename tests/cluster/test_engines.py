@@ -9,7 +9,7 @@ import pytest
 
 from attain import Guarded, scale
 from attain.core.errors import AttainError
-from attain.scale import ExplainBatch
+from attain.desk.scale import ExplainBatch
 from attain.testing import people
 
 FEW = 40

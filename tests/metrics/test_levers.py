@@ -10,10 +10,10 @@ import pytest
 from attain import Counterfactuals, Feature, GrowingSpheres, Schema
 from attain.core.errors import ConstraintError, DataError
 from attain.desk.report import write_report
+from attain.desk.scale.answers import Summary
 from attain.metrics import levers
 from attain.results.status import Status
 from attain.results.text import summary_lines
-from attain.scale.answers import Summary
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.integers(0, 10, (200, 3)), columns=["a", "b", "c"])

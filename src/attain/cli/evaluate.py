@@ -24,6 +24,7 @@ from attain.core.drawing import style
 from attain.core.errors import AttainError, listed
 from attain.core.files import write_atomically
 from attain.core.text import plain
+from attain.desk.scale.answers import AnswersFolder
 from attain.metrics import (
     DEFAULT,
     Evaluation,
@@ -36,7 +37,6 @@ from attain.metrics import (
 from attain.metrics.differences import paired_text
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
-from attain.scale.answers import AnswersFolder
 from attain.schema import Schema
 from attain.schema.toml import read_file
 from attain.tables import Table

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from attain import scale
 from attain.cli.inputs import read_constraints, read_people, read_request
 from attain.cli.layer import INTERRUPTED, NO_ANSWERS, Arguments, write_config
 from attain.cli.terminal import counted, note, say, say_json, say_summary, width
 from attain.core.errors import AttainError, Interrupted
 from attain.core.files import write_atomically
+from attain.desk import scale
 from attain.desk.audit import AuditLog, read_key
 from attain.methods.base import Explainer
 from attain.models import Model

@@ -1,1 +1,1 @@
-"""What delivers answers to people: letters, reports, the service and audit logs. The library imports nothing of it."""
+"""What delivers answers: letters, reports, the service, audit logs and folders of answers. No other room imports it."""

@@ -26,8 +26,8 @@ from attain.core.checks import check_integer
 from attain.core.errors import AttainError, FileError, Interrupted
 from attain.core.files import write_private
 from attain.core.progress import interrupts_kept, track
-from attain.scale.answers import Shards, Summary
-from attain.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, pickled
+from attain.desk.scale.answers import Shards, Summary
+from attain.desk.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, pickled
 from attain.tables.streams import PeopleStream
 
 _PEOPLE_FOR_A_PROCESS: Final = 2_000

@@ -6,7 +6,7 @@ import pickle
 from typing import TYPE_CHECKING
 
 from attain.core.errors import AttainError, MissingExtraError
-from attain.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, arrow, pickled
+from attain.desk.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, arrow, pickled
 
 if TYPE_CHECKING:
     import pyarrow

@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
+from attain.desk.scale import ExplainBatch, explain
 from attain.methods import NearestUnlike
-from attain.scale import ExplainBatch, explain
 from attain.testing import people
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from attain.core.errors import Interrupted
+from attain.desk.scale import ExplainBatch, explain
 from attain.methods import NearestUnlike
-from attain.scale import ExplainBatch, explain
 from attain.testing import people
 
 X = people.frame(150)

@@ -10,9 +10,9 @@ import pytest
 
 from attain import Constraints, Feature, Schema
 from attain.core.errors import AttainError
+from attain.desk.scale import ExplainBatch
 from attain.methods import NearestUnlike
 from attain.results.exports import table_frame
-from attain.scale import ExplainBatch
 from attain.testing import people
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from attain.desk.scale import ExplainBatch
 from attain.methods import NearestUnlike
-from attain.scale import ExplainBatch
 from attain.testing import people
 
 

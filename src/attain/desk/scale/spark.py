@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from attain.core.errors import AttainError
-from attain.scale.batch import ExplainBatch
+from attain.desk.scale.batch import ExplainBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

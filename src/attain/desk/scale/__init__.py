@@ -7,9 +7,9 @@ attain.scale.ray.explain(dataset, answer)
 attain.scale.spark.explain(frame, answer)
 """
 
-from attain.scale import ray, spark
-from attain.scale.answers import Summary
-from attain.scale.batch import ExplainBatch
-from attain.scale.local import explain
+from attain.desk.scale import ray, spark
+from attain.desk.scale.answers import Summary
+from attain.desk.scale.batch import ExplainBatch
+from attain.desk.scale.local import explain
 
 __all__ = ["ExplainBatch", "Summary", "explain", "ray", "spark"]

@@ -10,8 +10,8 @@ import pytest
 from attain import metrics
 from attain.cli import main
 from attain.core.errors import AttainError
-from attain.scale import ExplainBatch, explain
-from attain.scale.answers import AnswersFolder
+from attain.desk.scale import ExplainBatch, explain
+from attain.desk.scale.answers import AnswersFolder
 from attain.testing import people
 
 

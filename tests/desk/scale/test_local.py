@@ -16,7 +16,7 @@ import pytest
 
 from attain.core.errors import AttainError, Interrupted
 from attain.core.progress import interrupts_kept
-from attain.scale import ExplainBatch, explain
+from attain.desk.scale import ExplainBatch, explain
 from attain.testing import people
 from tests.counting import PATIENCE, wait_for
 
@@ -297,7 +297,7 @@ def test_an_interruption_keeps_what_is_done(
 
 
 def _kills(folder: Path, path: Path, kills: int, workers: int) -> dict[str, Any]:
-    """What tests/scale/killing.py reports."""
+    """What tests/desk/scale/killing.py reports."""
     command = [sys.executable, str(Path(__file__).parent / "killing.py"), str(folder), str(path), str(kills)]
     done = subprocess.run([*command, str(workers)], capture_output=True, text=True, timeout=PATIENCE, check=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -375,7 +375,7 @@ def _alive(group: int) -> list[str]:
 _PEAK = """
 import resource, sys
 from attain.methods import NearestUnlike
-from attain.scale import ExplainBatch, explain
+from attain.desk.scale import ExplainBatch, explain
 from attain.testing import people
 
 X = people.frame(150)
