@@ -4,21 +4,17 @@ import numpy as np
 import pytest
 
 from attain.core.errors import ModelError
-from attain.models import Goal, Model
+from attain.models import Model
 from attain.schema import Feature, Schema
-from attain.tables import Table
+from tests.models.conftest import Data, check_lead
 
 xgboost = pytest.importorskip("xgboost")
 lightgbm = pytest.importorskip("lightgbm")
 
 
-def with_category(mixed):
-    frame = mixed.frame.assign(job=mixed.frame["job"].astype("category"))
-    return frame, Table.read(frame, mixed.table.schema)
-
-
-def lead(probability):
-    return 2 * probability.astype(np.float64) - 1
+@pytest.fixture
+def categories(mixed):
+    return Data(mixed.frame.assign(job=mixed.frame["job"].astype("category")))
 
 
 def small_xgb(**options):
@@ -29,91 +25,73 @@ def small_lgbm(**options):
     return lightgbm.LGBMClassifier(n_estimators=8, verbose=-1, n_jobs=1, **options)
 
 
-def test_xgboost_classifier_and_its_booster_on_a_categorical_frame_agree(mixed):
-    frame, table = with_category(mixed)
-    model = small_xgb(enable_categorical=True).fit(frame, mixed.y == "good")
-    expected = lead(model.predict_proba(frame)[:, 1])
-    classifier = Goal(model, table.layout, target=True, probe=table.values[:50])
-    booster = Goal(model.get_booster(), table.layout, target=1, probe=table.values[:50])
-    np.testing.assert_allclose(classifier.score_rows(table.values).score, expected, atol=1e-6)
-    np.testing.assert_array_equal(booster.score_rows(table.values).score, expected)
-    np.testing.assert_array_equal(booster.confirm_rows(table.values).met, model.predict(frame) == 1)
+def test_xgboost_classifier_and_its_booster_on_a_categorical_frame_agree(categories):
+    model = small_xgb(enable_categorical=True).fit(categories.frame, categories.y == "good")
+    expected = model.predict_proba(categories.frame)[:, 1]
+    check_lead(categories.goal(model, True), categories.rows, expected, atol=1e-6)
+    decided = model.predict(categories.frame) == 1
+    check_lead(categories.goal(model.get_booster(), 1), categories.rows, expected, decided)
 
 
 def test_xgboost_without_names_gets_arrays_and_its_booster_takes_class_names(numbers):
     model = small_xgb().fit(numbers.array, numbers.y == "good")
-    expected = model.predict_proba(numbers.array)[:, 1]
-    goal = Goal(model, numbers.layout, target=1, probability=0.6, probe=numbers.probe)
-    np.testing.assert_array_equal(goal.score_rows(numbers.rows).score, expected.astype(np.float64))
-    named = Model(model.get_booster(), classes=["bad", "good"])
-    booster = Goal(named, numbers.layout, target="good", probability=0.6, probe=numbers.probe)
-    np.testing.assert_array_equal(booster.score_rows(numbers.rows).score, expected.astype(np.float64))
+    expected = model.predict_proba(numbers.array)[:, 1].astype(np.float64)
+    for asked, target in ((model, 1), (Model(model.get_booster(), classes=["bad", "good"]), "good")):
+        goal = numbers.goal(asked, target, probability=0.6)
+        np.testing.assert_array_equal(goal.score_rows(numbers.rows).score, expected)
 
 
 def test_an_xgboost_booster_of_three_classes(numbers):
     model = small_xgb().fit(numbers.frame, numbers.three)
-    probability = model.predict_proba(numbers.frame).astype(np.float64)
-    goal = Goal(model.get_booster(), numbers.layout, target=2, probe=numbers.probe)
+    goal = numbers.goal(model.get_booster(), 2)
     assert goal.classes == (0, 1, 2)
-    np.testing.assert_array_equal(
-        goal.score_rows(numbers.rows).score, probability[:, 2] - probability[:, :2].max(axis=1)
-    )
+    check_lead(goal, numbers.rows, model.predict_proba(numbers.frame), k=2)
 
 
 @pytest.mark.parametrize("objective", ["binary:logitraw", "binary:hinge", "multi:softmax"])
 def test_xgboost_boosters_that_give_labels_or_margins_are_scored_by_margins(numbers, objective):
     several = objective.startswith("multi")
-    y = numbers.three if several else (numbers.y == "good").astype(int)
-    data = xgboost.DMatrix(numbers.frame, y)
+    data = xgboost.DMatrix(numbers.frame, numbers.three if several else (numbers.y == "good").astype(int))
     booster = xgboost.train({"objective": objective, **({"num_class": 3} if several else {})}, data, 5)
     raw = booster.predict(data)
-    decided = raw > 0 if objective == "binary:logitraw" else raw == 1
-    goal = Goal(booster, numbers.layout, target=1, probe=numbers.probe)
-    np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, decided)
-    assert len(np.unique(goal.score_rows(numbers.rows).score)) > 2
+    met, score, *_ = numbers.goal(booster, 1).score_rows(numbers.rows)
+    np.testing.assert_array_equal(met, raw > 0 if objective == "binary:logitraw" else raw == 1)
+    assert len(np.unique(score)) > 2
 
 
 def test_boosters_of_no_classification_are_refused_unless_returns_is_given(numbers):
     y = (numbers.y == "good").astype(float)
     data = xgboost.DMatrix(numbers.frame, y)
     regression = xgboost.train({"objective": "reg:squarederror", "max_depth": 2}, data, 3)
-    with pytest.raises(ModelError, match=r"objective 'reg:squarederror', which is not a classification"):
-        Model(regression)
-    shifted = Goal(Model(regression, returns="scores"), numbers.layout, target=1, probe=numbers.probe)
-    np.testing.assert_array_equal(shifted.score_rows(numbers.rows).score, regression.predict(data).astype(np.float64))
     tree = lightgbm.train({"objective": "regression", "verbose": -1}, lightgbm.Dataset(numbers.frame, y), 3)
-    with pytest.raises(ModelError, match=r"objective 'regression', which is not a classification"):
-        Model(tree)
+    for booster, objective in ((regression, "reg:squarederror"), (tree, "regression")):
+        with pytest.raises(ModelError, match=f"objective '{objective}', which is not a classification"):
+            Model(booster)
+    score = numbers.goal(Model(regression, returns="scores"), 1).score_rows(numbers.rows).score
+    np.testing.assert_array_equal(score, regression.predict(data).astype(np.float64))
 
 
-def test_lightgbm_classifier_and_its_booster_on_a_categorical_frame_agree(mixed):
-    frame, table = with_category(mixed)
-    model = small_lgbm().fit(frame, mixed.y)
-    expected = lead(model.predict_proba(frame)[:, 1])
-    classifier = Goal(model, table.layout, target="good", probe=table.values[:50])
-    booster = Goal(Model(model.booster_, classes=["bad", "good"]), table.layout, target="good", probe=table.values[:50])
-    np.testing.assert_allclose(classifier.score_rows(table.values).score, expected, atol=1e-12)
-    np.testing.assert_array_equal(booster.score_rows(table.values).score, classifier.score_rows(table.values).score)
-    np.testing.assert_array_equal(classifier.confirm_rows(table.values).met, model.predict(frame) == "good")
+def test_lightgbm_classifier_and_its_booster_on_a_categorical_frame_agree(categories):
+    model = small_lgbm().fit(categories.frame, categories.y)
+    classifier, booster = categories.goal(model), categories.goal(Model(model.booster_, classes=["bad", "good"]))
+    decided = model.predict(categories.frame) == "good"
+    check_lead(classifier, categories.rows, model.predict_proba(categories.frame), decided, atol=1e-12)
+    scores = [goal.score_rows(categories.rows).score for goal in (classifier, booster)]
+    np.testing.assert_array_equal(*scores)
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # LightGBM 4.6 makes up names and warns
 def test_lightgbm_without_names_gets_arrays(numbers):
     model = small_lgbm().fit(numbers.array, numbers.three)
-    probability = model.predict_proba(numbers.array)
     for asked in (model, model.booster_):
-        goal = Goal(asked, numbers.layout, target=0, probe=numbers.probe)
-        expected = probability[:, 0] - probability[:, 1:].max(axis=1)
-        np.testing.assert_allclose(goal.score_rows(numbers.rows).score, expected, atol=1e-12)
+        check_lead(numbers.goal(asked, 0), numbers.rows, model.predict_proba(numbers.array), k=0, atol=1e-12)
 
 
 def test_lightgbm_spells_blanks_in_names_as_underscores(numbers):
-    frame = numbers.frame.rename(columns={"income": "net income"})
     schema = Schema((Feature("net income", "real"), Feature("visits", "count")))
-    table = Table.read(frame, schema)
-    model = small_lgbm().fit(frame[["net income", "visits"]], numbers.y)
+    data = Data(numbers.frame.rename(columns={"income": "net income"}), schema)
+    model = small_lgbm().fit(data.frame[["net income", "visits"]], data.y)
     assert list(model.feature_names_in_) == ["net_income", "visits"]
-    expected = lead(model.predict_proba(frame[["net income", "visits"]])[:, 1])
     for asked, target in ((model, "good"), (model.booster_, 1)):
-        goal = Goal(asked, table.layout, target=target, probe=table.values[:50])
-        np.testing.assert_allclose(goal.score_rows(table.values).score, expected, atol=1e-12)
+        expected = model.predict_proba(data.frame[["net income", "visits"]])
+        check_lead(data.goal(asked, target), data.rows, expected, atol=1e-12)

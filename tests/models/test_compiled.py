@@ -28,15 +28,10 @@ from attain.models.trees import single_bounds, unverified_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import Table
 
-SCHEMA = Schema(
-    (
-        Feature("income", "real", special=(-9.0, -8.0)),
-        Feature("visits", "count"),
-        Feature("debt", "real"),
-        Feature("job", "categorical", levels=("clerk", "nurse", "pilot", "cook")),
-        Feature("school", "ordinal", levels=("none", "some", "all")),
-    )
-)
+JOBS, SCHOOLS = ("clerk", "nurse", "pilot", "cook"), ("none", "some", "all")
+JOB, SCHOOL = Feature("job", "categorical", levels=JOBS), Feature("school", "ordinal", levels=SCHOOLS)
+INCOME = Feature("income", "real", special=(-9.0, -8.0))
+SCHEMA = Schema((INCOME, Feature("visits", "count"), Feature("debt", "real"), JOB, SCHOOL))
 NUMBERS = ["income", "visits", "debt"]
 LEVELS = ["job", "school"]
 
@@ -47,10 +42,10 @@ def _frame(n: int = 400, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "visits": random.integers(0, 9, n),
-            "job": random.choice(["clerk", "nurse", "pilot", "cook"], n),
+            "job": random.choice(JOBS, n),
             "income": np.where(random.random(n) < 0.1, random.choice([-9.0, -8.0], n), income),
             "debt": np.where(random.random(n) < 0.1, np.nan, np.round(random.lognormal(0, 1, n), 3)),
-            "school": random.choice(["none", "some", "all"], n),
+            "school": random.choice(SCHOOLS, n),
         }
     )
 
@@ -98,35 +93,26 @@ def test_states_are_numbered_column_by_column() -> None:
 LINEAR = {"LogisticRegression": LogisticRegression(max_iter=1000), "LinearSVC": LinearSVC()}
 
 
-@pytest.mark.parametrize("target", [0, 1])
-@pytest.mark.parametrize("name", LINEAR)
-def test_linear_models_are_scored_without_them(name, target) -> None:
-    goal = _goal(_pipeline(LINEAR[name]), target)
-    score = _compiled(goal)
-    rows = _shuffled()
-    np.testing.assert_allclose(score(rows), goal.score_rows(rows).score, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("target", [0, 1, 2])
-@pytest.mark.parametrize("name", LINEAR)
-def test_so_are_linear_models_with_three_classes(name, target) -> None:
-    goal = _goal(_pipeline(LINEAR[name], y=THREE), target)
-    rows = _shuffled()
+@pytest.mark.parametrize(("y", "target"), [(Y, 0), (Y, 1), (THREE, 0), (THREE, 1), (THREE, 2)])
+@pytest.mark.parametrize(
+    ("name", "asked"), [("LogisticRegression", {}), ("LogisticRegression", {"probability": 0.7}), ("LinearSVC", {})]
+)
+def test_linear_models_are_scored_without_them(name, asked, y, target) -> None:
+    goal, rows = _goal(_pipeline(LINEAR[name], y=y), target, **asked), _shuffled()
     np.testing.assert_allclose(_compiled(goal)(rows), goal.score_rows(rows).score, rtol=1e-9, atol=1e-12)
-    if name == "LogisticRegression":
-        goal = _goal(_pipeline(LINEAR[name], y=THREE), target, probability=0.7)
-        np.testing.assert_allclose(_compiled(goal)(rows), goal.score_rows(rows).score, rtol=1e-9, atol=1e-12)
+
+
+def _boosting(**parameters):
+    return GradientBoostingClassifier(n_estimators=8, random_state=0, **parameters)
 
 
 TREES = {
     "DecisionTree": lambda: DecisionTreeClassifier(max_depth=6, random_state=0),
     "RandomForest": lambda: RandomForestClassifier(7, max_depth=7, random_state=0),
     "ExtraTrees": lambda: ExtraTreesClassifier(7, random_state=0),
-    "GradientBoosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
-    "GradientBoosting, other loss": lambda: GradientBoostingClassifier(
-        n_estimators=8, loss="exponential", random_state=0
-    ),
-    "GradientBoosting from zero": lambda: GradientBoostingClassifier(n_estimators=8, init="zero", random_state=0),
+    "GradientBoosting": _boosting,
+    "GradientBoosting, other loss": lambda: _boosting(loss="exponential"),
+    "GradientBoosting from zero": lambda: _boosting(init="zero"),
     "HistGradientBoosting": lambda: HistGradientBoostingClassifier(max_iter=8),
     "XGBoost": lambda: _xgboost(n_estimators=8, max_depth=4),
     "XGBoost, few rounds": lambda: _xgboost(n_estimators=3, base_score=0.2, num_parallel_tree=2),
@@ -202,56 +188,49 @@ def test_bounds_of_single_precision_are_the_largest_doubles(thresholds) -> None:
     assert (np.nextafter(bound, np.inf).astype(np.float32).astype(np.float64) > given_).all()
 
 
-def test_a_start_that_depends_on_the_row_is_not_compiled() -> None:
-    model = GradientBoostingClassifier(n_estimators=3, init=LogisticRegression())
-    assert _compiled(_goal(_pipeline(model))) is None
-
-
 class Overridden(LogisticRegression):
     pass
 
 
-def _with_own_method(model):
+def _with_own_method():
+    model = _pipeline(LogisticRegression())
     model.predict_proba = model.predict_proba
     return model
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        _pipeline(LogisticRegression()).predict_proba,
-        _pipeline(Overridden()),
-        _with_own_method(_pipeline(LogisticRegression())),
-        _pipeline(LogisticRegression(), FunctionTransformer(np.cbrt)),
-        _pipeline(LogisticRegression(), MinMaxScaler(clip=True)),
-    ],
-    ids=["function", "class of its own", "method of its own", "bent", "bent beyond the training range"],
-)
-def test_other_models_are_not_compiled(model) -> None:
-    assert _compiled(_goal(model)) is None
+OTHERS = {
+    "function": lambda: _pipeline(LogisticRegression()).predict_proba,
+    "class of its own": lambda: _pipeline(Overridden()),
+    "method of its own": _with_own_method,
+    "bent": lambda: _pipeline(LogisticRegression(), FunctionTransformer(np.cbrt)),
+    "bent beyond the training range": lambda: _pipeline(LogisticRegression(), MinMaxScaler(clip=True)),
+    "start depends on the row": lambda: _pipeline(_boosting(init=LogisticRegression())),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_models_are_not_compiled(name) -> None:
+    assert _compiled(_goal(OTHERS[name]())) is None
 
 
 def test_one_training_row_that_disagrees_is_enough_to_refuse() -> None:
     goal = _goal(_pipeline(LogisticRegression()))
-    judged = goal.score_rows(TABLE.values)
-    for wrong in (judged.met, judged.score):
-        wrong = wrong.copy()
-        wrong[17] = not wrong[17] if wrong.dtype == bool else wrong[17] + goal.margin
-        pair = (wrong, judged.score) if wrong.dtype == bool else (judged.met, wrong)
+    met, score, *_ = goal.score_rows(TABLE.values)
+    other = np.arange(len(met)) == 17
+    for pair in ((met ^ other, score), (met, score + other * goal.margin)):
         assert compile_score(goal, TABLE.values, lambda pair=pair: pair) is None
 
 
 def test_judge_asks_the_model_only_about_rows_that_are_not_compiled(monkeypatch) -> None:
     frame = X.fillna({"debt": 1.0})
     table = Table.read(frame, SCHEMA)
-    model = make_pipeline(
-        make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), LEVELS)), LogisticRegression()
-    ).fit(frame, Y)
+    encode = make_column_transformer((StandardScaler(), NUMBERS), (OneHotEncoder(), LEVELS))
+    model = make_pipeline(encode, LogisticRegression()).fit(frame, Y)
     goal = Goal(model, table.layout, target=1, probe=table.values, tolerant=True)
     judged = goal.score_rows(table.values)
     goal.compiled = compile_score(goal, table.values, lambda: (judged.met, judged.score))
-    seen: list[int] = []
-    monkeypatch.setattr(goal.reader, "read", _recorded(goal.reader.read, seen))
+    read, seen = goal.reader.read, []
+    monkeypatch.setattr(goal.reader, "read", lambda rows, kinds: seen.append(len(rows)) or read(rows, kinds))
     before = goal.rows_asked, goal.model.rows
     again = goal.score_rows(table.values)
     assert not seen
@@ -268,14 +247,6 @@ def test_judge_asks_the_model_only_about_rows_that_are_not_compiled(monkeypatch)
     assert len(goal.score_rows(rows[:0]).met) == 0
 
 
-def _recorded(read, seen):
-    def recording(rows, kinds):
-        seen.append(len(rows))
-        return read(rows, kinds)
-
-    return recording
-
-
 def test_the_engine_decides_like_judge_and_for_several_models_only_if_all_are_compiled() -> None:
     goals = [_goal(_pipeline(model)) for model in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=5))]
     joint, rows = JointGoal(goals[0], goals[1:]), _shuffled()
@@ -288,13 +259,10 @@ def test_the_engine_decides_like_judge_and_for_several_models_only_if_all_are_co
     assert joint.compiled_score() is None
 
 
-@pytest.mark.parametrize(
-    "asked", [{}, {"target": 0}, {"probability": 0.7}], ids=["class", "other class", "probability"]
-)
+@pytest.mark.parametrize("asked", [{}, {"target": 0}, {"probability": 0.7}], ids=str)
 @pytest.mark.parametrize(
     "model",
     [LogisticRegression(), HistGradientBoostingClassifier(max_iter=20), RandomForestClassifier(15, random_state=0)],
-    ids=["linear", "boosting", "forest"],
 )
 def test_leads_along_columns_decide_like_the_model_about_every_value(model, asked) -> None:
     goal, rows = _goal(_pipeline(model), **asked), _shuffled(60)

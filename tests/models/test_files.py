@@ -36,30 +36,39 @@ def flipped(model: str, predict: Any, *flags: str) -> None:
     assert (np.asarray(predict(found[["a", "b"]])) == 1).all()
 
 
-def test_an_onnx_file(folder: Path) -> None:
-    pytest.importorskip("onnxruntime")
+def _onnx(path: str) -> Any:
     skl2onnx = pytest.importorskip("skl2onnx")
     model = LogisticRegression().fit(X.to_numpy(), Y)
     kind = skl2onnx.common.data_types.FloatTensorType([None, 2])
     content = skl2onnx.to_onnx(model, initial_types=[("x", kind)], options={"zipmap": False}).SerializeToString()
-    (folder / "m.onnx").write_bytes(content)
-    flipped("m.onnx", lambda frame: model.predict(frame.to_numpy()))
+    Path(path).write_bytes(content)
+    return lambda frame: model.predict(frame.to_numpy())
 
 
-@pytest.mark.parametrize("ending", ["json", "ubj"])
-def test_an_xgboost_file(ending: str, folder: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
-    model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(X, Y)
-    model.save_model(f"m.{ending}")
-    flipped(f"m.{ending}", model.predict)
+def _xgboost(path: str) -> Any:
+    model = pytest.importorskip("xgboost").XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(X, Y)
+    model.save_model(path)
+    return model.predict
 
 
-@pytest.mark.parametrize("ending", ["txt", "lgb"])
-def test_a_lightgbm_file(ending: str, folder: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
-    model = lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1).fit(X, Y)
-    model.booster_.save_model(f"m.{ending}")
-    flipped(f"m.{ending}", model.predict)
+def _lightgbm(path: str) -> Any:
+    model = pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1).fit(X, Y)
+    model.booster_.save_model(path)
+    return model.predict
+
+
+WRITTEN = {"m.onnx": _onnx, "m.json": _xgboost, "m.ubj": _xgboost, "m.txt": _lightgbm, "m.lgb": _lightgbm}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("path", WRITTEN)
+def test_a_file_in_a_format_of_a_library(path: str) -> None:
+    pytest.importorskip("onnxruntime")
+    flipped(path, WRITTEN[path](path))
+
+
+def command(model: str, *flags: str) -> list[str]:
+    return ["explain", "e.attain", "people.csv", "--model", model, "--out", "p.csv", "--target", "1", *flags]
 
 
 def test_a_skops_file_with_unknown_types_lists_them(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +77,7 @@ def test_a_skops_file_with_unknown_types_lists_them(folder: Path, capsys: Any, m
     io.dump(model, "m.skops")
     flipped("m.skops", model.predict)
     monkeypatch.setattr(io, "get_untrusted_types", lambda file: ["evil.Type", "other.Type"])
-    command = ["explain", "e.attain", "people.csv", "--model", "m.skops", "--target", "1", "--out", "p.csv"]
-    assert main([*command, "--trust", "other.Type"]) == 1
+    assert main(command("m.skops", "--trust", "other.Type")) == 1
     err = capsys.readouterr().err
     assert "'evil.Type'" in err
     assert "--trust evil.Type" in err
@@ -80,8 +88,7 @@ def test_a_pickle_is_read_only_where_it_is_trusted(folder: Path, capsys: Any) ->
     joblib = pytest.importorskip("joblib")
     model = LogisticRegression().fit(X, Y)
     joblib.dump(model, "m.joblib")
-    command = ["explain", "e.attain", "people.csv", "--model", "m.joblib", "--target", "1", "--out", "p.csv"]
-    assert main(command) == 1
+    assert main(command("m.joblib")) == 1
     assert "runs whatever code the file contains" in capsys.readouterr().err
     flipped("m.joblib", model.predict, "--trust-pickle")
 
@@ -97,8 +104,7 @@ def test_an_object_of_a_module_in_this_folder(folder: Path) -> None:
 def test_classes_can_be_named(folder: Path) -> None:
     io = pytest.importorskip("skops.io")
     io.dump(LogisticRegression().fit(X, Y), "m.skops")
-    command = ["explain", "e.attain", "people.csv", "--model", "m.skops", "--out", "o.csv"]
-    assert main([*command, "--classes", "bad,good", "--target", "good"]) == 0
+    assert main(command("m.skops", "--classes", "bad,good", "--target", "good")) == 0
 
 
 WRONG = {
@@ -131,18 +137,11 @@ def test_a_missing_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatc
         load_model("m.json")
 
 
-@pytest.mark.parametrize(
-    ("text", "classes", "label"),
-    [
-        ("1", (0, 1), 1),
-        ("1.0", (0, 1), 1),
-        ("1", (0.0, 1.0), 1.0),
-        ("true", (False, True), True),
-        ("1", ("0", "1"), "1"),
-        ("GOOD", ("good", "bad"), "good"),
-        ("good", ("good", "GOOD"), "good"),
-    ],
-)
+TARGETS = [("1", (0, 1), 1), ("1.0", (0, 1), 1), ("1", (0.0, 1.0), 1.0), ("true", (False, True), True)]
+TARGETS += [("1", ("0", "1"), "1"), ("GOOD", ("good", "bad"), "good"), ("good", ("good", "GOOD"), "good")]
+
+
+@pytest.mark.parametrize(("text", "classes", "label"), TARGETS)
 def test_a_target_is_found_among_the_classes(text: str, classes: tuple[Any, ...], label: Any) -> None:
     found = find_target(text, classes)
     assert found == label

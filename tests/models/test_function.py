@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from attain.core.errors import ModelError
-from attain.models import Goal, Model
-from attain.tables import Table
+from attain.models import Model
+from tests.models.conftest import Data, check_lead
 
 
 def likely(frame):
@@ -29,29 +29,26 @@ RETURNED = {
 
 @pytest.mark.parametrize("form", RETURNED)
 def test_fractions_are_the_probability_of_the_second_class(mixed, form):
-    goal = Goal(lambda frame: RETURNED[form](likely(frame)), mixed.layout, target=1, probe=mixed.probe)
+    goal = mixed.goal(lambda frame: RETURNED[form](likely(frame)), 1)
     assert goal.classes == (0, 1)
-    met, score, *_ = goal.score_rows(mixed.rows)
-    np.testing.assert_allclose(score, 2 * likely(mixed.frame) - 1, atol=1e-12)
-    np.testing.assert_array_equal(met, score >= 1e-6)
+    check_lead(goal, mixed.rows, likely(mixed.frame), goal.score_rows(mixed.rows).score >= 1e-6, atol=1e-12)
+
+
+LABELS = [(("bad", "good"), object, "good"), ((0, 1), int, 1), ((0, 1), float, 1), ((0, 1), int, np.int8(1))]
+LABELS += [((False, True), bool, True), ((False, True), bool, 1)]
 
 
 @pytest.mark.parametrize("form", RETURNED)
-def test_texts_are_labels(mixed, form):
+@pytest.mark.parametrize(("classes", "dtype", "target"), LABELS)
+def test_texts_whole_numbers_and_booleans_are_labels(mixed, form, classes, dtype, target):
     def model(frame):
-        return RETURNED[form](np.where(likely(frame) > 0.5, "good", "bad").astype(object))
+        return RETURNED[form](np.where(likely(frame) > 0.5, *classes[::-1]).astype(dtype))
 
-    goal = Goal(model, mixed.layout, target="good", probe=mixed.probe)
-    assert goal.classes == ("bad", "good")
-    met, score, *_ = goal.confirm_rows(mixed.rows)
-    np.testing.assert_array_equal(met, likely(mixed.frame) > 0.5)
-    np.testing.assert_array_equal(score, met.astype(float))
-
-
-@pytest.mark.parametrize(("dtype", "target"), [(int, 1), (float, 1), (bool, True), (bool, 1), (int, np.int8(1))])
-def test_whole_numbers_and_booleans_are_labels(mixed, dtype, target):
-    goal = Goal(lambda f: (likely(f) > 0.5).astype(dtype), mixed.layout, target=target, probe=mixed.probe)
-    np.testing.assert_array_equal(goal.score_rows(mixed.rows).met, likely(mixed.frame) > 0.5)
+    goal = mixed.goal(model, target)
+    assert goal.classes == classes
+    for met, score, *_ in (goal.score_rows(mixed.rows), goal.confirm_rows(mixed.rows)):
+        np.testing.assert_array_equal(met, likely(mixed.frame) > 0.5)
+        np.testing.assert_array_equal(score, met.astype(float))
 
 
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, lambda a: a.tolist(), lambda a: pl.DataFrame(a)])
@@ -61,20 +58,18 @@ def test_several_columns_are_probabilities(mixed, form):
         return np.column_stack([(1 - p) / 2, (1 - p) / 2, p])
 
     model = Model(lambda frame: form(thirds(frame)), classes=["low", "middle", "high"])
-    goal = Goal(model, mixed.layout, target="high", probability=0.6, probe=mixed.probe)
+    goal = mixed.goal(model, "high", probability=0.6)
     np.testing.assert_allclose(goal.score_rows(mixed.rows).score, likely(mixed.frame))
 
 
 def test_returns_overrides_what_the_answer_looks_like(mixed):
-    scores = Goal(Model(likely, returns="scores"), mixed.layout, target=1, probe=mixed.probe)
+    scores = mixed.goal(Model(likely, returns="scores"), 1)
     assert scores.score_rows(mixed.rows).met.all()
     sure = Model(lambda f: (likely(f) > 0.5).astype(float), returns="probabilities", classes=["no", "yes"])
-    goal = Goal(sure, mixed.layout, target="yes", probability=0.9, probe=mixed.probe)
+    goal = mixed.goal(sure, "yes", probability=0.9)
     np.testing.assert_array_equal(goal.score_rows(mixed.rows).met, likely(mixed.frame) > 0.5)
     labels = Model(lambda f: np.where(likely(f) > 0.5, 0.5, 0.25), returns="labels")
-    np.testing.assert_array_equal(
-        Goal(labels, mixed.layout, target=0.5, probe=mixed.probe).score_rows(mixed.rows).met, likely(mixed.frame) > 0.5
-    )
+    np.testing.assert_array_equal(mixed.goal(labels, 0.5).score_rows(mixed.rows).met, likely(mixed.frame) > 0.5)
 
 
 def test_scores_of_several_classes_win_by_the_largest(mixed):
@@ -82,11 +77,11 @@ def test_scores_of_several_classes_win_by_the_largest(mixed):
         income = frame["income"].to_numpy()
         return np.column_stack([3 - income, np.zeros(len(income)), income - 3])
 
-    goal = Goal(Model(logits, returns="scores"), mixed.layout, target=2, probe=mixed.probe)
+    goal = mixed.goal(Model(logits, returns="scores"), 2)
     over = mixed.frame["income"] - 3
     np.testing.assert_allclose(goal.score_rows(mixed.rows).score, np.where(over > 0, over, 2 * over))
     with pytest.raises(ModelError, match=r"probabilities from .* pass Model\(model, returns='scores'\)"):
-        Goal(logits, mixed.layout, target=2, probe=mixed.probe)
+        mixed.goal(logits, 2)
 
 
 def test_a_function_gets_the_training_frame_of_its_own_library_or_what_it_accepts(mixed):
@@ -96,19 +91,14 @@ def test_a_function_gets_the_training_frame_of_its_own_library_or_what_it_accept
         seen.append(batch)
         return np.zeros(len(batch), dtype=int)
 
-    for frame, kind in (
-        (mixed.frame, pd.DataFrame),
-        (pl.from_pandas(mixed.frame), pl.DataFrame),
-        (pa.Table.from_pandas(mixed.frame), pa.Table),
-    ):
-        table = Table.read(frame, mixed.table.schema)
+    for frame in (mixed.frame, pl.from_pandas(mixed.frame), pa.Table.from_pandas(mixed.frame)):
         seen.clear()
-        Goal(model, table.layout, target=0, probe=table.values[:5])
-        assert {type(batch) for batch in seen} == {kind}
-    pd.testing.assert_frame_equal(seen[0].to_pandas(), mixed.frame[:5])
+        Data(frame).goal(model, 0)
+        assert {type(batch) for batch in seen} == {type(frame)}
+    pd.testing.assert_frame_equal(seen[0].to_pandas(), mixed.frame[:60])
     for accepts, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("numpy", np.ndarray)):
         seen.clear()
-        Goal(Model(model, accepts=accepts), mixed.layout, target=0, probe=mixed.probe)
+        mixed.goal(Model(model, accepts=accepts), 0)
         assert {type(batch) for batch in seen} == {kind}
     assert seen[0][0].tolist() == mixed.frame.iloc[0].tolist()
 
@@ -118,8 +108,8 @@ def test_a_class_the_probe_does_not_show_can_be_named(mixed):
         return np.where(frame["income"] > 50, "good", "bad")
 
     with pytest.raises(ModelError, match=r"target is 'good', but the classes of .* are 'bad'; to name its classes"):
-        Goal(strict, mixed.layout, target="good", probe=mixed.probe)
-    goal = Goal(Model(strict, classes=["bad", "good"]), mixed.layout, target="good", probe=mixed.probe)
+        mixed.goal(strict)
+    goal = mixed.goal(Model(strict, classes=["bad", "good"]))
     rich = mixed.rows.copy()
     rich[:, 0] = 60.0
     assert goal.score_rows(rich).met.all()
@@ -131,10 +121,10 @@ def test_a_label_not_seen_before_is_another_class_unless_classes_are_closed(mixe
 
     rich = mixed.rows.copy()
     rich[:4, 0] = 60.0
-    assert not Goal(model, mixed.layout, target="good", probe=mixed.probe).score_rows(rich).met[:4].any()
-    closed = Goal(Model(model, classes=["bad", "good"]), mixed.layout, target="good", probe=mixed.probe)
+    assert not mixed.goal(model).score_rows(rich).met[:4].any()
+    closed = mixed.goal(Model(model, classes=["bad", "good"]))
     with pytest.raises(
-        ModelError, match=r"not among its classes for 4 of 240 rows: 'odd'; its classes are 'bad', 'good'"
+        ModelError, match="not among its classes for 4 of 240 rows: 'odd'; its classes are 'bad', 'good'"
     ):
         closed.score_rows(rich)
 
@@ -144,11 +134,11 @@ def test_numbers_that_turn_out_not_to_be_labels_are_refused(mixed):
         return np.clip(frame["income"].to_numpy() - 2.5, 0, 1).round(1)
 
     clear = mixed.rows[(mixed.frame["income"] < 2.4) | (mixed.frame["income"] > 3.6)]
-    goal = Goal(saturated, mixed.layout, target=1, probe=clear)
+    goal = mixed.goal(saturated, 1, clear)
     with pytest.raises(ModelError, match=r"first returned integers, which were taken for labels, and now 0\.\d"):
         goal.score_rows(mixed.rows)
 
 
 def test_numbers_that_are_neither_labels_nor_probabilities_are_asked_about(mixed):
     with pytest.raises(ModelError, match=r"neither integers nor between 0 and 1.*returns='scores'"):
-        Goal(lambda frame: frame["income"], mixed.layout, target=1, probe=mixed.probe)
+        mixed.goal(lambda frame: frame["income"], 1)

@@ -32,7 +32,7 @@ def test_calls_and_rows_are_counted_and_batches_keep_the_limit(numbers):
         return good(frame)
 
     wrapped = Model(model, batch_rows=100)
-    goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
+    goal = numbers.goal(wrapped)
     assert (wrapped.calls, wrapped.rows) == (len(sizes), sum(sizes))
     sizes.clear()
     calls, rows = wrapped.calls, wrapped.rows
@@ -43,32 +43,27 @@ def test_calls_and_rows_are_counted_and_batches_keep_the_limit(numbers):
 
 
 def test_no_rows_never_reach_the_model(numbers):
-    wrapped = Model(LogisticRegression().fit(numbers.frame, numbers.y))
-    goal = Goal(wrapped, numbers.layout, target="good", probe=numbers.probe)
-    calls = wrapped.calls
+    goal = numbers.goal(LogisticRegression().fit(numbers.frame, numbers.y))
+    calls = goal.model.calls
     for judgement in (goal.score_rows(numbers.rows[:0]), goal.confirm_rows(numbers.rows[:0])):
         assert isinstance(judgement, Judgement)
         assert judgement.met.shape == judgement.score.shape == (0,)
         assert judgement.met.dtype == bool
-    assert wrapped.calls == calls
+    assert goal.model.calls == calls
 
 
 def test_a_digest_follows_the_answers_and_not_the_request(numbers):
-    def digest(model, **request):
-        return Goal(model, numbers.layout, probe=numbers.probe, **{"target": "good", **request}).answers_digest
+    def digest(C=1.0, **request):
+        return numbers.goal(LogisticRegression(C=C).fit(numbers.frame, numbers.y), **request).answers_digest
 
-    def fit(C):
-        return LogisticRegression(C=C).fit(numbers.frame, numbers.y)
-
-    first = digest(fit(1.0))
-    assert re.fullmatch(r"[0-9a-f]{32}", first)
-    assert digest(fit(1.0)) == digest(fit(1.0), target="bad") == digest(fit(1.0), probability=0.6) == first
-    assert digest(fit(0.1)) != first
+    assert re.fullmatch(r"[0-9a-f]{32}", first := digest())
+    assert digest() == digest(target="bad") == digest(probability=0.6) == first
+    assert digest(C=0.1) != first
 
 
 def test_rows_are_decided_in_one_call_with_the_control_unless_the_model_has_changed(numbers):
     model = LogisticRegression().fit(numbers.frame, numbers.y)
-    learned = Goal(model, numbers.layout, target="good", probe=numbers.probe)
+    learned = numbers.goal(model)
     wrapped = Model(model)
     goal = learned.fresh_copy(model=wrapped)
     again, expected = goal.confirm_again(numbers.rows), learned.confirm_rows(numbers.rows)
@@ -80,24 +75,27 @@ def test_rows_are_decided_in_one_call_with_the_control_unless_the_model_has_chan
     assert learned.fresh_copy(model=Model(model)).confirm_again(numbers.rows) is None
 
 
-def test_a_model_that_changes_its_answers_is_refused(numbers):
-    random = np.random.default_rng(0)
-    for model in (
-        lambda frame: random.choice(["bad", "good"], len(frame)),
-        lambda frame: random.uniform(size=len(frame)),
-        lambda frame: np.clip(frame["income"].to_numpy() / 9 + random.normal(0, 1e-3, len(frame)), 0.01, 0.99),
-    ):
-        with pytest.raises(ModelError, match=r"when asked again about the same 60 rows.*random model"):
-            Goal(Model(model, classes=["bad", "good"]), numbers.layout, target="good", probe=numbers.probe)
+RANDOM = np.random.default_rng(0)
+
+
+RANDOM_MODELS = [
+    lambda frame: RANDOM.choice(["bad", "good"], len(frame)),
+    lambda frame: RANDOM.uniform(size=len(frame)),
+    lambda frame: np.clip(frame["income"].to_numpy() / 9 + RANDOM.normal(0, 1e-3, len(frame)), 0.01, 0.99),
+]
+
+
+@pytest.mark.parametrize("model", RANDOM_MODELS)
+def test_a_model_that_changes_its_answers_is_refused(model, numbers):
+    with pytest.raises(ModelError, match=r"when asked again about the same 60 rows.*random model"):
+        numbers.goal(Model(model, classes=["bad", "good"]))
 
 
 def test_last_bits_do_not_count_as_a_change(numbers):
-    random = np.random.default_rng(0)
-
     def model(frame):
-        return np.clip(frame["income"].to_numpy() / 6, 0.01, 0.99) + random.normal(0, 1e-12, len(frame))
+        return np.clip(frame["income"].to_numpy() / 6, 0.01, 0.99) + RANDOM.normal(0, 1e-12, len(frame))
 
-    goal = Goal(model, numbers.layout, target=1, probe=numbers.probe)
+    goal = numbers.goal(model, 1)
     np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, numbers.frame["income"] > 3)
 
 
@@ -112,7 +110,7 @@ class Faulty(LogisticRegression):
 def judged(numbers, fault, **options):
     model = Faulty().fit(numbers.frame, numbers.y)
     model.fault = fault
-    goal = Goal(Model(model, **options), numbers.layout, target="good", probe=numbers.probe)
+    goal = numbers.goal(Model(model, **options))
     return goal.score_rows(numbers.rows)
 
 
@@ -122,24 +120,21 @@ def with_cell(array, value):
     return array
 
 
-@pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [
-        (lambda p: p[:-1], r"the Faulty model returned 239 answers for 240 rows"),
-        (
-            lambda p: p[:, :1].repeat(3, 1),
-            r"probabilities of shape \(240, 3\) for 240 rows, but has 2 classes: 'bad', ",
-        ),
-        (lambda p: p[:, None, :], r"an array of shape \(240, 1, 2\) for 240 rows"),
-        (lambda p: None, r"returned a single NoneType for 240 rows"),
-        (lambda p: 0.5, r"returned a single float for 240 rows"),
-        (lambda p: [[1.0], [1.0, 2.0]], r"returned a list that is not an array: ValueError"),
-        (lambda p: with_cell(p, np.nan), r"NaN or infinite probabilities for 1 of 240 rows, the first at position 7"),
-        (lambda p: with_cell(p, np.inf), r"NaN or infinite probabilities for 1 of 240 rows"),
-        (lambda p: with_cell(p, "much"), r"returned probabilities that are not numbers for 240 rows"),
-        (lambda p: p * 3, r"returned probabilities from .* to .* for 240 rows; they must be between 0 and 1"),
-    ],
-)
+FAULTS = [
+    (lambda p: p[:-1], r"the Faulty model returned 239 answers for 240 rows"),
+    (lambda p: p[:, :1].repeat(3, 1), r"of shape \(240, 3\) for 240 rows, but has 2 classes: 'bad', "),
+    (lambda p: p[:, None, :], r"an array of shape \(240, 1, 2\) for 240 rows"),
+    (lambda p: None, r"returned a single NoneType for 240 rows"),
+    (lambda p: 0.5, r"returned a single float for 240 rows"),
+    (lambda p: [[1.0], [1.0, 2.0]], r"returned a list that is not an array: ValueError"),
+    (lambda p: with_cell(p, np.nan), r"NaN or infinite probabilities for 1 of 240 rows, the first at position 7"),
+    (lambda p: with_cell(p, np.inf), r"NaN or infinite probabilities for 1 of 240 rows"),
+    (lambda p: with_cell(p, "much"), r"returned probabilities that are not numbers for 240 rows"),
+    (lambda p: p * 3, r"returned probabilities from .* to .* for 240 rows; they must be between 0 and 1"),
+]
+
+
+@pytest.mark.parametrize(("fault", "sentence"), FAULTS)
 def test_an_answer_that_is_not_a_prediction_is_refused(numbers, fault, sentence):
     with pytest.raises(ModelError, match=sentence):
         judged(numbers, fault)
@@ -166,36 +161,36 @@ def test_answers_of_different_widths_are_refused(numbers):
         judged(numbers, fault, batch_rows=80)
 
 
-@pytest.mark.parametrize(
-    ("answer", "sentence"),
-    [
-        (lambda n: np.array(["good"] * (n - 1) + ["ugly"]), r"not among its classes for 1 of 60 rows: 'ugly'"),
-        (lambda n: np.array(["good"] * (n - 1) + [None], dtype=object), r"a missing label \(NaN or None\) for 1 of 60"),
-        (lambda n: np.full(n, np.nan), r"a missing label \(NaN or None\) for 60 of 60 rows"),
-        (lambda n: np.full((n, 2), "good"), r"labels of shape \(60, 2\) for 60 rows; it must return one per row"),
-    ],
-)
+LABELS = [
+    (lambda n: np.array(["good"] * (n - 1) + ["ugly"]), r"not among its classes for 1 of 60 rows: 'ugly'"),
+    (lambda n: np.array(["good"] * (n - 1) + [None], dtype=object), r"a missing label \(NaN or None\) for 1 of 60"),
+    (lambda n: np.full(n, np.nan), r"a missing label \(NaN or None\) for 60 of 60 rows"),
+    (lambda n: np.full((n, 2), "good"), r"labels of shape \(60, 2\) for 60 rows; it must return one per row"),
+]
+
+
+@pytest.mark.parametrize(("answer", "sentence"), LABELS)
 def test_a_label_that_is_not_a_class_is_refused(numbers, answer, sentence):
     model = Model(lambda frame: answer(len(frame)), classes=["bad", "good"], returns="labels")
     with pytest.raises(ModelError, match=sentence):
-        Goal(model, numbers.layout, target="good", probe=numbers.probe)
+        numbers.goal(model)
 
 
-@pytest.mark.parametrize(
-    ("classes", "target", "sentence"),
-    [
-        (["0", "1"], 1, r"target is 1, but .* are '0', '1'; did you mean '1' \(str, not int\)\?"),
-        ([0, 1], "1", r"target is '1', but .* are 0, 1; did you mean 1 \(int, not str\)\?"),
-        ([False, True], "true", r"did you mean True \(bool, not str\)\?"),
-        (["bad", "good"], "Good", r"did you mean 'good'\?"),
-        (["bad", "good"], "fine", r"target is 'fine', but the classes of .* are 'bad', 'good'; pass one of them"),
-        ([0, 1], None, r"target is None, but the classes of .* are 0, 1"),
-    ],
-)
+TARGETS = [
+    (["0", "1"], 1, r"target is 1, but .* are '0', '1'; did you mean '1' \(str, not int\)\?"),
+    ([0, 1], "1", r"target is '1', but .* are 0, 1; did you mean 1 \(int, not str\)\?"),
+    ([False, True], "true", r"did you mean True \(bool, not str\)\?"),
+    (["bad", "good"], "Good", r"did you mean 'good'\?"),
+    (["bad", "good"], "fine", r"target is 'fine', but the classes of .* are 'bad', 'good'; pass one of them"),
+    ([0, 1], None, r"target is None, but the classes of .* are 0, 1"),
+]
+
+
+@pytest.mark.parametrize(("classes", "target", "sentence"), TARGETS)
 def test_a_target_the_model_does_not_know_is_refused_with_the_known_classes(numbers, classes, target, sentence):
     model = Model(lambda frame: np.array(classes)[(frame["income"] > 3).astype(int)], classes=classes)
     with pytest.raises(ModelError, match=sentence):
-        Goal(model, numbers.layout, target=target, probe=numbers.probe)
+        numbers.goal(model, target)
 
 
 @pytest.mark.parametrize(
@@ -203,54 +198,44 @@ def test_a_target_the_model_does_not_know_is_refused_with_the_known_classes(numb
     [
         ([False, True], 1),
         ([0, 1], True),
-        ([0, 1], np.float32(1)),
+        ([np.int64(0), np.int64(1)], np.float32(1)),
         ([0.0, 1.0], 1),
         (["a", "b"], np.str_("b")),
-        ([np.int64(0), np.int64(1)], 1),
     ],
 )
 def test_equal_scalars_of_other_types_are_the_same_class(numbers, classes, target):
     model = Model(lambda frame: np.array(classes)[(frame["income"] > 3).to_numpy().astype(int)], classes=classes)
-    goal = Goal(model, numbers.layout, target=target, probe=numbers.probe)
+    goal = numbers.goal(model, target)
     np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, numbers.frame["income"] > 3)
     assert not isinstance(goal.target, np.generic)
 
 
-def test_parameters_out_of_range_are_refused(numbers):
-    def ask(**wrong):
-        return Goal(good, numbers.layout, **{"target": "good", "probe": numbers.probe, **wrong})
-
-    for probability in (0, 1.2, -0.1, np.nan, "0.7", True):
-        with pytest.raises(AttainError, match=r"probability must be a number > 0 and ≤ 1, got .*"):
-            ask(probability=probability)
-    for margin in (-1e-9, np.nan, np.inf, None):
-        with pytest.raises(AttainError, match=r"margin must be a number ≥ 0, got .*"):
-            ask(margin=margin)
-    with pytest.raises(ModelError, match="probe has no rows"):
-        ask(probe=numbers.probe[:0])
-    with pytest.raises(AttainError, match=r"accepts must be one of 'numpy', 'pandas', .*, got 'arrow'"):
-        Model(good, accepts="arrow")
-    with pytest.raises(AttainError, match=r"returns must be one of 'labels', 'probabilities', 'scores', got 'odds'"):
-        Model(good, returns="odds")
-    for batch_rows in (0, 2.5, True):
-        with pytest.raises(AttainError, match=r"batch_rows must be an integer ≥ 1, got .*"):
-            Model(good, batch_rows=batch_rows)
-    for classes in ("ab", ["one"], ["a", "a"]):
-        with pytest.raises(ModelError, match=r"classes must be at least two different labels.*, got"):
-            Model(good, classes=classes)
-    with pytest.raises(ModelError, match="an object of type int cannot be asked for predictions"):
-        Model(3)
+MISUSE = [
+    *((lambda d, p=p: d.goal(good, probability=p), r"probability must be a number > 0 and ≤ 1, got .*")
+      for p in (0, 1.2, -0.1, np.nan, "0.7", True)),
+    *((lambda d, m=m: d.goal(good, margin=m), r"margin must be a number ≥ 0, got .*")
+      for m in (-1e-9, np.nan, np.inf, None)),
+    *((lambda d, n=n: Model(good, batch_rows=n), r"batch_rows must be an integer ≥ 1, got .*") for n in (0, 2.5, True)),
+    *((lambda d, c=c: Model(good, classes=c), r"classes must be at least two different labels.*, got")
+      for c in ("ab", ["one"], ["a", "a"])),
+    *((lambda d, n=n: Model(good, class_names=n), "class_names must be a text for each class")
+      for n in (["granted"], {1: 2}, {1: " "})),
+    (lambda d: d.goal(Model(LogisticRegression().fit(d.frame, d.y), class_names={"x": "granted"})),
+     "class_names has 'x', but the classes of"),
+    (lambda d: d.goal(good, probe=d.probe[:0]), "probe has no rows"),
+    (lambda d: Model(good, accepts="arrow"), r"accepts must be one of 'numpy', 'pandas', .*, got 'arrow'"),
+    (lambda d: Model(good, returns="odds"), r"returns must be one of 'labels', 'probabilities', 'scores', got 'odds'"),
+    (lambda d: Model(3), "an object of type int cannot be asked for predictions"),
+    (lambda d: d.goal(SINGLE, "bad"), "has only the class 'bad'; there is no decision to flip"),
+]  # fmt: skip
+SINGLE = LogisticRegression()
+SINGLE.classes_, SINGLE.feature_names_in_ = np.array(["bad"]), np.array(["income", "visits"], dtype=object)
 
 
-def test_a_model_of_one_class_has_no_decision_to_flip(numbers):
-    class Single(LogisticRegression):
-        def fit(self, X, y):
-            self.classes_ = np.unique(y)
-            self.feature_names_in_ = np.array(X.columns, dtype=object)
-            return self
-
-    with pytest.raises(ModelError, match="has only the class 'bad'; there is no decision to flip"):
-        Goal(Single().fit(numbers.frame, ["bad"]), numbers.layout, target="bad", probe=numbers.probe)
+@pytest.mark.parametrize(("call", "sentence"), MISUSE)
+def test_misuse_is_refused_with_a_sentence(call, sentence, numbers):
+    with pytest.raises(AttainError, match=sentence):
+        call(numbers)
 
 
 @given(st.integers(2, 5), st.integers(0, 4), st.integers(0, 2**32 - 1))
@@ -279,8 +264,7 @@ def threshold(column, value):
 
 def test_a_joint_goal_is_met_where_all_goals_are_and_asks_the_others_only_where_needed(numbers):
     first, second, third = (
-        Goal(threshold(column, value), numbers.layout, target=True, probe=numbers.probe)
-        for column, value in (("income", 2), ("income", 4), ("visits", 4))
+        numbers.goal(threshold(column, value), True) for column, value in (("income", 2), ("income", 4), ("visits", 4))
     )
     joint = JointGoal(first, [second, third])
     income, visits = numbers.frame["income"].to_numpy(), numbers.frame["visits"].to_numpy()
@@ -299,7 +283,7 @@ def test_a_joint_goal_is_met_where_all_goals_are_and_asks_the_others_only_where_
 
 
 def test_counts_are_right_when_threads_share_a_model(numbers):
-    goal = Goal(threshold("income", 3), numbers.layout, target=True, probe=numbers.probe)
+    goal = numbers.goal(threshold("income", 3), True)
     calls, rows = goal.model.calls, goal.rows_asked
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -337,7 +321,7 @@ def test_a_tolerant_goal_judges_rows_on_which_the_model_fails_as_far_away(number
     model = LogisticRegression().fit(numbers.frame, numbers.y)
     missing = numbers.rows.copy()
     missing[[3, 7], 0] = np.nan
-    strict = Goal(model, numbers.layout, target="good", probe=numbers.probe)
+    strict = numbers.goal(model)
     tolerant = Goal(model, numbers.layout, target="good", probe=missing[:60], tolerant=True)
     with pytest.raises(ModelError, match="contains NaN"):
         strict.score_rows(missing)
@@ -355,14 +339,8 @@ def test_a_tolerant_goal_judges_rows_on_which_the_model_fails_as_far_away(number
 
 def test_classes_have_names_for_texts(numbers):
     model = LogisticRegression().fit(numbers.frame, numbers.y)
-    first, second = model.classes_
-    wrapped = Model(model, class_names={second: "granted"})
-    goal = Goal(wrapped, numbers.layout, target=second, probe=numbers.probe)
+    wrapped = Model(model, class_names={"good": "granted"})
+    goal = numbers.goal(wrapped)
     assert goal.model.class_names == {goal.target: "granted"}
-    assert first not in wrapped.class_names
+    assert "bad" not in wrapped.class_names
     assert pickle.loads(pickle.dumps(wrapped)).class_names == wrapped.class_names
-    with pytest.raises(ModelError, match="class_names has 'x', but the classes of"):
-        Goal(Model(model, class_names={"x": "granted"}), numbers.layout, target=second, probe=numbers.probe)
-    for wrong in (["granted"], {1: 2}, {1: " "}):
-        with pytest.raises(ModelError, match="class_names must be a text for each class"):
-            Model(model, class_names=wrong)

@@ -12,8 +12,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from attain.core.errors import MissingExtraError, ModelError
-from attain.models import Goal, Model
-from attain.tables import Table
+from attain.models import Model
+from attain.schema import Feature, Schema
+from tests.models.conftest import Data, check_lead
 
 onnxruntime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
@@ -27,11 +28,8 @@ WIDE = 1e-5
 def by_column(mixed, zipmap):
     encode = ColumnTransformer([("n", StandardScaler(), ["income", "visits"]), ("c", OneHotEncoder(), ["job"])])
     model = make_pipeline(encode, LogisticRegression()).fit(mixed.frame, mixed.y)
-    types = [
-        ("job", StringTensorType([None, 1])),
-        ("income", FloatTensorType([None, 1])),
-        ("visits", Int64TensorType([None, 1])),
-    ]
+    kinds = {"job": StringTensorType, "income": FloatTensorType, "visits": Int64TensorType}
+    types = [(name, kind([None, 1])) for name, kind in kinds.items()]
     return model, skl2onnx.convert_sklearn(model, initial_types=types, options={id(model): {"zipmap": zipmap}})
 
 
@@ -39,12 +37,11 @@ def by_column(mixed, zipmap):
 def test_one_input_for_each_column_with_every_form_of_probabilities(mixed, zipmap):
     model, converted = by_column(mixed, zipmap)
     wrapped = Model(converted.SerializeToString())
-    goal = Goal(wrapped, mixed.layout, target="good", probe=mixed.probe)
+    goal = mixed.goal(wrapped)
     before = wrapped.calls
     met, score, *_ = goal.confirm_rows(mixed.rows)
     assert wrapped.calls == before + 1, "labels and probabilities come with one call"
-    probability = model.predict_proba(mixed.frame)
-    np.testing.assert_allclose(score, probability[:, 1] - probability[:, 0], atol=WIDE)
+    check_lead(goal, mixed.rows, model.predict_proba(mixed.frame), atol=WIDE)
     clear = np.abs(score) > WIDE
     np.testing.assert_array_equal(met[clear], (model.predict(mixed.frame) == "good")[clear])
 
@@ -53,12 +50,9 @@ def test_one_input_for_each_column_with_every_form_of_probabilities(mixed, zipma
 def test_one_input_for_all_columns(numbers, zipmap):
     model = LogisticRegression().fit(numbers.array, numbers.three)
     converted = skl2onnx.to_onnx(model, numbers.array[:1].astype(np.float32), options={"zipmap": zipmap})
-    goal = Goal(converted, numbers.layout, target=2, probe=numbers.probe)
-    probability = model.predict_proba(numbers.array)
+    goal = numbers.goal(converted, 2)
     assert goal.classes == (0, 1, 2)
-    np.testing.assert_allclose(
-        goal.score_rows(numbers.rows).score, probability[:, 2] - probability[:, :2].max(axis=1), atol=WIDE
-    )
+    check_lead(goal, numbers.rows, model.predict_proba(numbers.array), k=2, atol=WIDE)
 
 
 def test_a_path_bytes_and_a_session_are_the_same_model(numbers, tmp_path):
@@ -69,10 +63,9 @@ def test_a_path_bytes_and_a_session_are_the_same_model(numbers, tmp_path):
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     assert Model(path).file_digest == Model(data).file_digest == hashlib.sha256(data).hexdigest()
     assert Model(session).file_digest is None
-    goals = [Goal(m, numbers.layout, target="good", probe=numbers.probe) for m in (str(path), path, data, session)]
+    goals = [numbers.goal(m) for m in (str(path), path, data, session)]
     assert len({goal.answers_digest for goal in goals}) == 1
-    probability = model.predict_proba(numbers.array)[:, 1]
-    np.testing.assert_allclose(goals[0].score_rows(numbers.rows).score, 2 * probability - 1, atol=WIDE)
+    check_lead(goals[0], numbers.rows, model.predict_proba(numbers.array), atol=WIDE)
 
 
 @pytest.mark.parametrize("kind", ["y", "three"])
@@ -81,12 +74,12 @@ def test_scores_called_probabilities_are_read_as_scores(numbers, kind):
     model = LinearSVC().fit(numbers.array, y)
     converted = skl2onnx.to_onnx(model, numbers.array[:1].astype(np.float32))
     for target in np.unique(y):
-        goal = Goal(converted, numbers.layout, target=target, probe=numbers.probe)
+        goal = numbers.goal(converted, target)
         met, score, *_ = goal.confirm_rows(numbers.rows)
         clear = np.abs(score) > 1e-4
         np.testing.assert_array_equal(met[clear], (model.predict(numbers.array) == target)[clear])
     with pytest.raises(ModelError, match="the ONNX model gives only scores and labels"):
-        Goal(converted, numbers.layout, target=target, probability=0.5, probe=numbers.probe)
+        numbers.goal(converted, target, probability=0.5)
 
 
 def test_classes_that_the_probe_does_not_show_are_asked_for(numbers):
@@ -94,42 +87,35 @@ def test_classes_that_the_probe_does_not_show_are_asked_for(numbers):
     converted = skl2onnx.to_onnx(model, numbers.array[:1].astype(np.float32), options={"zipmap": False})
     bad = numbers.rows[model.predict(numbers.array) == "bad"][:5]
     with pytest.raises(ModelError, match=r"does not say which of its 2 columns belongs to which class"):
-        Goal(converted, numbers.layout, target="good", probe=bad)
-    goal = Goal(Model(converted, classes=["bad", "good"]), numbers.layout, target="good", probe=bad)
-    np.testing.assert_allclose(
-        goal.score_rows(numbers.rows).score, 2 * model.predict_proba(numbers.array)[:, 1] - 1, atol=WIDE
-    )
+        numbers.goal(converted, probe=bad)
+    goal = numbers.goal(Model(converted, classes=["bad", "good"]), probe=bad)
+    check_lead(goal, numbers.rows, model.predict_proba(numbers.array), atol=WIDE)
 
 
 def test_inputs_the_table_cannot_feed_are_named(mixed, numbers):
     _, converted = by_column(mixed, True)
     with pytest.raises(ModelError, match=r"needs the columns 'job', which the table does not have"):
-        Goal(converted, numbers.layout, target="good", probe=numbers.probe)
+        numbers.goal(converted)
     plain = skl2onnx.to_onnx(LogisticRegression().fit(np.ones((4, 3)), [0, 1, 0, 1]), np.ones((1, 3), np.float32))
     with pytest.raises(ModelError, match=r"takes numbers \(tensor\(float\)\) as 'X', but the table has strings"):
-        Goal(plain, mixed.layout, target=1, probe=mixed.probe)
+        mixed.goal(plain, 1)
     with pytest.raises(ModelError, match="fitted on 3 columns without names"):
-        Goal(plain, numbers.layout, target=1, probe=numbers.probe)
-    missing = mixed.rows.copy()
-    missing[3, 1] = np.nan
-    goal = Goal(converted, mixed.layout, target="good", probe=mixed.probe)
-    with pytest.raises(ModelError, match=r"takes integers \(tensor\(int64\)\) as 'visits', but a cell .* missing"):
-        goal.score_rows(missing)
-    missing = mixed.rows.copy()
-    missing[3, 2] = np.nan
-    with pytest.raises(ModelError, match="takes strings as 'job', but a cell there is missing"):
-        goal.score_rows(missing)
+        numbers.goal(plain, 1)
+    goal = mixed.goal(converted)
+    for column, kinds in ((1, r"integers \(tensor\(int64\)\) as 'visits'"), (2, "strings as 'job'")):
+        missing = mixed.rows.copy()
+        missing[3, column] = np.nan
+        with pytest.raises(ModelError, match=f"takes {kinds}, but a cell there is missing"):
+            goal.score_rows(missing)
 
 
 def test_a_string_tensor_for_all_columns(mixed):
     frame = mixed.frame.assign(visits=np.where(mixed.frame["visits"] > 4, "often", "rarely"))[["job", "visits"]]
-    schema = mixed.table.schema
-    levels = [schema["job"], type(schema["job"])("visits", "categorical", levels=("rarely", "often"))]
-    table = Table.read(frame, type(schema)(tuple(levels)))
-    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(frame.to_numpy(object), mixed.y)
+    visits = Feature("visits", "categorical", levels=("rarely", "often"))
+    data = Data(frame, Schema((mixed.schema["job"], visits)))
+    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(frame.to_numpy(object), data.y)
     converted = skl2onnx.convert_sklearn(model, initial_types=[("X", StringTensorType([None, 2]))])
-    score = Goal(converted, table.layout, target="good", probe=table.values).score_rows(table.values).score
-    np.testing.assert_allclose(score, 2 * model.predict_proba(frame.to_numpy(object))[:, 1] - 1, atol=WIDE)
+    check_lead(data.goal(converted, probe=data.rows), data.rows, model.predict_proba(frame.to_numpy(object)), atol=WIDE)
 
 
 def test_a_missing_runtime_is_refused(monkeypatch):
@@ -142,7 +128,7 @@ def test_a_file_that_is_not_onnx_is_refused(tmp_path):
     with pytest.raises(ModelError, match=r"there is no file 'nowhere\.onnx'"):
         Model("nowhere.onnx")
     with pytest.raises(
-        ModelError, match=r"'model\.joblib': a string is the path of an ONNX file; load other models first"
+        ModelError, match=r"'model\.joblib': a string is the path of an ONNX file; load other models fi"
     ):
         Model("model.joblib")
     broken = tmp_path / "broken.onnx"

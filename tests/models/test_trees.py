@@ -5,17 +5,12 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from attain.core.errors import ModelError
@@ -46,11 +41,7 @@ def coded():
     return make_column_transformer((SimpleImputer(), NUMBERS), (OrdinalEncoder(), LEVELS), sparse_threshold=0)
 
 
-SCIKIT = [
-    make_pipeline(scaled(), DecisionTreeClassifier(max_depth=4, random_state=0)),
-    make_pipeline(coded(), MinMaxScaler(), RandomForestClassifier(15, random_state=0)),
-    make_pipeline(scaled(), ExtraTreesClassifier(15, max_depth=6, random_state=0)),
-]
+TREE = make_pipeline(scaled(), DecisionTreeClassifier(max_depth=4, random_state=0))
 
 
 def test_leaves_are_those_of_scikit_learn_and_paths_lead_to_them():
@@ -71,9 +62,9 @@ def test_leaves_are_those_of_scikit_learn_and_paths_lead_to_them():
 
 
 def test_splits_compare_columns_of_the_table_in_their_own_units():
-    ensemble = read(SCIKIT[0].fit(X, Y))
-    tree, names = SCIKIT[0][-1].tree_, SCIKIT[0][:-1].get_feature_names_out()
-    scaler = SCIKIT[0][0].named_transformers_["standardscaler"]
+    ensemble = read(TREE.fit(X, Y))
+    tree, names = TREE[-1].tree_, TREE[:-1].get_feature_names_out()
+    scaler = TREE[0].named_transformers_["standardscaler"]
     inner = tree.feature >= 0
     expected = sorted(
         (TABLE.schema.position(NUMBERS[k]), scaler.mean_[k] + threshold * scaler.scale_[k])
@@ -91,36 +82,29 @@ def test_splits_compare_columns_of_the_table_in_their_own_units():
 def test_more_levels_than_can_be_held_are_refused(monkeypatch):
     monkeypatch.setattr(encoding, "_MOST_NUMBERS", 20)
     with pytest.raises(StructureError, match="cannot be followed back") as refused:
-        read(SCIKIT[0].fit(X, Y))
+        read(TREE.fit(X, Y))
     assert "too many to read" in str(refused.value.__cause__)
 
 
 def test_trees_are_found_in_searches_and_under_thresholds():
-    search = GridSearchCV(SCIKIT[0], {"decisiontreeclassifier__max_depth": [2, 3]}, cv=2).fit(X, Y)
+    search = GridSearchCV(TREE, {"decisiontreeclassifier__max_depth": [2, 3]}, cv=2).fit(X, Y)
     assert len(read(search).roots) == 1
-    stricter = FixedThresholdClassifier(SCIKIT[0], threshold=0.7, pos_label=people.DESIRED).fit(X, Y)
+    stricter = FixedThresholdClassifier(TREE, threshold=0.7, pos_label=people.DESIRED).fit(X, Y)
     assert len(read(stricter).roots) == 1
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (
-            make_pipeline(coded(), StandardScaler(), LogisticRegression()),
-            "LogisticRegression is not a tree ensemble.*GrowingSpheres",
-        ),
-        (make_pipeline(coded(), StandardScaler(), PCA(3), DecisionTreeClassifier()), "made of several"),
-        (
-            make_pipeline(
-                coded(), GradientBoostingClassifier(n_estimators=3, init=DecisionTreeClassifier(max_depth=2))
-            ),
-            "does not predict what the model itself predicts",
-        ),
-    ],
-)
-def test_what_cannot_be_read_is_refused_with_a_reason(model, words):
+STARTED = GradientBoostingClassifier(n_estimators=3, init=DecisionTreeClassifier(max_depth=2))
+REFUSED = {
+    "LogisticRegression is not a tree ensemble.*GrowingSpheres": [StandardScaler(), LogisticRegression()],
+    "made of several": [StandardScaler(), PCA(3), DecisionTreeClassifier()],
+    "does not predict what the model itself predicts": [STARTED],
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_cannot_be_read_is_refused_with_a_reason(words):
     with pytest.raises(ModelError, match=words):
-        read(model.fit(X, Y))
+        read(make_pipeline(coded(), *REFUSED[words]).fit(X, Y))
 
 
 def test_splits_on_sets_of_levels_are_refused_with_a_reason():
