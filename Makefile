@@ -34,7 +34,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test slowest record check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz attack kill chromium coverage docs schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test slowest record test-experiments check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz attack kill chromium coverage docs schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -53,13 +53,13 @@ paper-quick: $(EXPERIMENTS) ## the same on German credit and the synthetic sets,
 
 # Two workers share the cores; more threads each would only wait for one another. Neighbouring tests share what they
 # fit, so a worker starts with half of them in order and takes over from the other when it is done.
-TESTS := test slowest record check test-sanitized test-lowest test-pythons test-browser test-cluster fuzz attack kill coverage
+TESTS := test slowest record test-experiments check test-sanitized test-lowest test-pythons test-browser test-cluster fuzz attack kill coverage
 $(TESTS) docs: export JAX_PLATFORMS = cpu
 $(TESTS) docs: export OMP_NUM_THREADS = 1
 PYTEST := pytest -n 2 --dist worksteal
 
 # Programs that run for milliseconds are compiled without optimisation; `make check` optimises them as users do.
-test slowest record coverage test-pythons test-lowest: export XLA_FLAGS = --xla_backend_optimization_level=0
+test slowest record test-experiments coverage test-pythons test-lowest: export XLA_FLAGS = --xla_backend_optimization_level=0
 test: $(DEV) ## format, lint, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -70,6 +70,9 @@ record: $(DEV) ## what every method answers, and its work, into tests/recorded/;
 
 slowest: $(DEV) ## the fast tests, one at a time, and the thirty that took longest
 	$(BIN)/pytest -m "not slow" --durations=30
+
+test-experiments: $(DEV) ## the quick tests of experiments; `make check` runs all of them
+	$(BIN)/$(PYTEST) -m "not slow" experiments/tests
 
 # The tests of `make test` that draw examples are run again, with many more of them.
 check: export ATTAIN_THOROUGH = 1

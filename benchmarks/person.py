@@ -19,6 +19,7 @@ counted. People are refused ones.
 
     python -m benchmarks.person --beside ef07078 --beside COMMIT
     python -m benchmarks.person --beside FOLDER --cells "HELOC/*" service --people 20      # writes nothing
+    python -m benchmarks.person --glance         # one cell, in seconds, beside the committed table; writes nothing
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ PEOPLE = 200
 LINEAR, BOOSTING, FOREST = "logistic regression", "gradient boosting", "random forest"
 ALONE, FIRST, CARDS, PER_SECOND, THREADS = 8, 1.2, 0.2, 20, 1.7
 SERVICE, THREADED = "service", "HELOC"
+GLANCE = "breast cancer/gradient boosting"
 
 
 class Case(NamedTuple):
@@ -141,14 +143,34 @@ def service(sources: Sequence[Path], names: Sequence[str]) -> str:
     return f"## The service\n\n{report.table(('question', 'target', *names), lines)}"
 
 
+def glance() -> str:
+    """The figures of one cell here, and those that the committed table gives."""
+    _, (here,) = measured(GLANCE, PEOPLE, [report.ROOT])
+    committed = (report.RESULTS / "person.md").read_text(encoding="utf-8").splitlines()
+    machine = next(text for text in committed if text.startswith("Made by"))
+    rows = [row.strip(" |✗").split(" | ") for row in committed if row.startswith(f"| {GLANCE.replace('/', ' | ')} |")]
+    together = f"{here['together']:.1f} ({here['again']:.1f})", rows[0][-1]
+    alone = f"{here['alone']:.1f} ({here['whole']:.1f})", rows[1][-1]
+    lines = [
+        f"CPU time of the guarded search, {GLANCE}, for information; committed: {machine.partition('; ')[2]}",
+        f"  {PEOPLE} people in a call, ms each (again): {together[0]:>14s}; committed: {together[1]}",
+        f"  one person alone, ms (with the model): {alone[0]:>17s}; committed: {alone[1]}",
+    ]
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measures every cell beside other versions, and writes the tables if all were measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--beside", action="append", help="a commit, or the folder of a checkout; repeatable")
     parser.add_argument("--cells", nargs="+", default=["*"], help="patterns of DATA/CLASSIFIER, or service")
     parser.add_argument("--people", type=int, default=PEOPLE, help="people in a call")
+    parser.add_argument("--glance", action="store_true", help="one cell only, beside the committed table")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.glance:
+        print(glance())
+        return
     beside = given.beside or [EARLIER]
     names = [*(Path(commit).name for commit in beside), "now"]
     chosen = [cell for cell in (*CELLS, SERVICE) if any(fnmatch(cell, pattern) for pattern in given.cells)]

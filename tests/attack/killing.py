@@ -61,7 +61,7 @@ def _saved() -> int:
 def _paper() -> int:
     import experiments.paper
     from experiments.__main__ import main
-    from tests.experiments.test_paper import TINY
+    from experiments.tests.test_paper import TINY
 
     experiments.paper.QUICK = TINY
     return main(["paper", "--quick", "--out", "out"])
@@ -125,7 +125,7 @@ def prepare(folder: Path, paper: bool) -> None:
 
 def _prepared_paper() -> int:
     from experiments.paper import run
-    from tests.experiments.test_paper import TINY
+    from experiments.tests.test_paper import TINY
 
     run(Path("paper"), settings=TINY)
     shutil.rmtree("parts")
