@@ -12,7 +12,8 @@ from attain.density.estimator import MixtureEstimator
 from attain.methods.cchvae import CCHVAE, Algorithm1
 from attain.methods.latent import Latent
 from attain.search.moves import streams
-from attain.search.problem import Answers, Problem, diverse
+from attain.search.pool import diverse
+from attain.search.problem import Answers, Problem
 
 _SAMPLES: Final = 1000
 _STREAM: Final = 0x5E1EA5ED

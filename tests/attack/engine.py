@@ -24,7 +24,8 @@ from attain.engine.cells import on_grid, snapped, spacing
 from attain.engine.score import LeastScore, LinearSums, Score, States, SumScore
 from attain.engine.search import Search
 from attain.engine.trees import TreeSums
-from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
+from attain.methods.guarded.search import GuardedSearch, ShiftCosts, engine_crowds
+from attain.methods.guarded.settings import GuardedSettings
 from attain.population.percentiles import Percentiles
 from attain.population.population import Scale
 from attain.population.reference import Reference

@@ -16,7 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Guarded, Schema
 from attain.engine.search import Search
-from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
+from attain.methods.guarded.search import GuardedSearch, ShiftCosts, engine_crowds
+from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal, Model
 from attain.models.compiled import compile_score
 from attain.population.percentiles import Percentiles

@@ -20,7 +20,8 @@ from attain.models import Model
 from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
-from attain.search.problem import Answers, Pool, Problem
+from attain.search.pool import Pool
+from attain.search.problem import Answers, Problem
 from attain.testing import ExplainerSuite, people
 from attain.testing.explainer import digest
 

@@ -21,7 +21,8 @@ from attain.search.moves import (
     uniforms,
     volume_uniform_radii,
 )
-from attain.search.problem import Ledger, Pool, diverse_order, ranks_between, sparse
+from attain.search.pool import Pool, diverse_order
+from attain.search.problem import Ledger, ranks_between, sparse
 from attain.tables import Region, Table
 
 

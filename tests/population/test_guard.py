@@ -14,7 +14,7 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from attain import Feature, Model, Schema
 from attain.methods.guarded.guard_context import OWN_ROWS, TOO_FEW_HELD_OUT, Calibration, GuardContext, held_out
-from attain.methods.guarded.search import GuardedSettings
+from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
 from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import Reference

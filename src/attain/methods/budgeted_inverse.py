@@ -14,7 +14,8 @@ from attain.models.scores import LinearScore, Smooth, smooth_score
 from attain.population.population import DecidedPopulation, Population
 from attain.schema import Direction
 from attain.search.moves import Costs, check_directions, units
-from attain.search.problem import Answers, Pool, Problem
+from attain.search.pool import Pool
+from attain.search.problem import Answers, Problem
 from attain.search.relaxed import Limits, RelaxedSearch, Step
 
 _ROWS_AT_ONCE = 1_000

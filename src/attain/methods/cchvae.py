@@ -14,7 +14,8 @@ from attain.models import probe_rows
 from attain.population.population import DecidedPopulation
 from attain.results.status import Status
 from attain.search.moves import Radius, check_norm, norm_of, radii, sphere, streams, uniforms
-from attain.search.problem import Answers, Pool, Problem, diverse
+from attain.search.pool import Pool, diverse
+from attain.search.problem import Answers, Problem
 from attain.tables import without_unseen
 
 Stop: TypeAlias = Literal["first", "half", "all"]

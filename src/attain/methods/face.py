@@ -21,7 +21,8 @@ from attain.population.reference import distinct
 from attain.population.space import MeasuringSpace, Neighbours
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema
-from attain.search.problem import Answers, Problem, diverse_order, ranked_hits, ranks_between
+from attain.search.pool import diverse_order
+from attain.search.problem import Answers, Problem, ranked_hits, ranks_between
 from attain.tables import Region, ordinary
 
 _STEPS_AT_ONCE = 10_000_000

@@ -15,7 +15,8 @@ from attain.population.population import DecidedPopulation, Scale
 from attain.results.status import Status
 from attain.schema import Feature
 from attain.search.moves import SWITCH, Moves
-from attain.search.problem import Answers, Problem, diverse, ranked_hits, ranks_between, sparse
+from attain.search.pool import diverse
+from attain.search.problem import Answers, Problem, ranked_hits, ranks_between, sparse
 from attain.tables import Region, ordinary
 
 _CELLS_AT_ONCE = 4_000_000

@@ -10,7 +10,8 @@ import numpy as np
 from attain.methods.base import Explainer, integer, number
 from attain.results.status import Status
 from attain.search.moves import Moves
-from attain.search.problem import Answers, Pool, Problem, diverse, sparse
+from attain.search.pool import Pool, diverse
+from attain.search.problem import Answers, Problem, sparse
 
 _ROWS_AT_ONCE = 200_000
 _SMALLEST_BALL = 1e-3

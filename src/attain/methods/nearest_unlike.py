@@ -13,7 +13,8 @@ from attain.population.measuring import REAL_VALUES, Copies
 from attain.population.percentiles import Percentiles, total_shift
 from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import Reference
-from attain.search.problem import Answers, Problem, diverse, ranked_hits
+from attain.search.pool import diverse
+from attain.search.problem import Answers, Problem, ranked_hits
 
 _ROWS_AT_ONCE = 100_000
 _SPARE_OPTIONS = 4

@@ -16,7 +16,8 @@ from attain.models.scores import Smooth, smooth_if_possible
 from attain.population.population import DecidedPopulation
 from attain.search.climb import Probe, boundary
 from attain.search.moves import Costs, sphere, streams, units
-from attain.search.problem import Answers, Pool, Problem, diverse
+from attain.search.pool import Pool, diverse
+from attain.search.problem import Answers, Problem
 from attain.search.relaxed import Relaxation
 from attain.tables import ordinary
 

@@ -13,7 +13,8 @@ from attain.population.population import DecidedPopulation, Population
 from attain.results.status import Status
 from attain.search.climb import Climb, Probe, boundary
 from attain.search.moves import Costs
-from attain.search.problem import Answers, Pool, Problem
+from attain.search.pool import Pool
+from attain.search.problem import Answers, Problem
 from attain.search.relaxed import Limits, RelaxedSearch, Step
 
 Method = Literal["auto", "gradient", "search"]

@@ -10,7 +10,8 @@ import numpy as np
 from attain.core.arrays import rank_among, rank_within
 from attain.models import probe_rows
 from attain.search.moves import Costs, streams, switches
-from attain.search.problem import Answers, Pool, Problem, diverse
+from attain.search.pool import Pool, diverse
+from attain.search.problem import Answers, Problem
 from attain.tables import Region, ordinary
 
 _ROWS = 2_000

@@ -21,7 +21,8 @@ from attain.core.arrays import positions, rank_within
 from attain.models import JointGoal
 from attain.population.percentiles import Percentiles, total_shift
 from attain.results.status import Status, Typicality
-from attain.search.problem import Answers, Problem, different_changes
+from attain.search.pool import different_changes
+from attain.search.problem import Answers, Problem
 from attain.tables import unchanged
 
 Figures: TypeAlias = dict[str, np.ndarray]

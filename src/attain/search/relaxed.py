@@ -9,7 +9,8 @@ import numpy as np
 
 from attain.models.scores import Smooth
 from attain.search.moves import Costs, switches
-from attain.search.problem import Answers, Pool, Problem, diverse, sparse
+from attain.search.pool import Pool, diverse
+from attain.search.problem import Answers, Problem, sparse
 from attain.tables import Region
 
 _NEGLIGIBLE = 1e-9

@@ -11,7 +11,7 @@ import numpy as np
 from attain.core.arrays import rank_within
 from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
-from attain.methods.guarded.search import GuardedSettings
+from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
 from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Guard, Setting

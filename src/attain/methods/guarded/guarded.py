@@ -19,7 +19,8 @@ from attain.methods.guarded.guard_context import (
     held_out,
 )
 from attain.methods.guarded.purposes import with_purposes
-from attain.methods.guarded.search import GuardedSearch, GuardedSettings, ShiftCosts, engine_crowds
+from attain.methods.guarded.search import GuardedSearch, ShiftCosts, engine_crowds
+from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
 from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Setting

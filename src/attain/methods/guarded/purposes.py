@@ -16,7 +16,8 @@ from attain.methods.guarded.search import GuardedSearch
 from attain.models import JointGoal
 from attain.results.status import Purpose
 from attain.search.horizons import Figures, sooner
-from attain.search.problem import Answers, Problem, different_changes, sparse
+from attain.search.pool import different_changes
+from attain.search.problem import Answers, Problem, sparse
 from attain.tables import unchanged
 
 

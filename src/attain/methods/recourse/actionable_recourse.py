@@ -23,7 +23,8 @@ from attain.population.population import DecidedPopulation, Population
 from attain.population.space import MeasuringSpace
 from attain.results.status import Status
 from attain.search.moves import Moves
-from attain.search.problem import Answers, Pool, Problem, diverse, sparse
+from attain.search.pool import Pool, diverse
+from attain.search.problem import Answers, Problem, sparse
 from attain.search.programs import factual_scores
 
 _ROWS_AT_ONCE: Final = 1_000
