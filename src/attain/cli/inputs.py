@@ -63,7 +63,7 @@ def _target(text: str, arguments: Arguments, model: Model, table: Table) -> Any:
 
 def read_people(
     arguments: Arguments, path: str, schema: Schema, *, label: str | None = None, index: bool = True
-) -> files.People:
+) -> files.PeopleFile:
     """The people of a file, with a note on columns that are ignored.
 
     Where `index` is false, the file need not have the column of --index.

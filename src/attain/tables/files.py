@@ -38,7 +38,7 @@ UNNAMED_INDEX: Final = re.compile(r"__index_level_\d+__")
 
 
 @dataclass(frozen=True)
-class People:
+class PeopleFile:
     """A table read with a schema: its frame, its labels if a column holds them, and the names of ignored columns."""
 
     frame: pd.DataFrame
@@ -67,7 +67,7 @@ def read_people(
     separator: str | None = None,
     categories: bool = False,
     escaped: bool = False,
-) -> People:
+) -> PeopleFile:
     """The schema's columns of a file, each with the dtype that fits its values; other columns are ignored.
 
     With `categories`, columns of levels get the categorical dtype that XGBoost and LightGBM require. With `escaped`,
@@ -92,7 +92,7 @@ def read_people(
         if categories and not schema[name].numeric:
             frame = frame.assign(**{name: _category(frame[name], schema[name])})
     left_out = [name for name in columns if name not in (*chosen, *frame.index.names, index, label)]
-    return People(frame, labels, left_out)
+    return PeopleFile(frame, labels, left_out)
 
 
 def chosen_columns(
