@@ -24,25 +24,10 @@ SCHEMA = Schema(
         Feature("late", "count", special={-8: "<i>never</i>"}, transitions={-8: ("value",)}),
     )
 )
-TABLE_1 = [
-    "person",
-    "option",
-    "feature",
-    "label",
-    "unit",
-    "current",
-    "counterfactual",
-    "current_percentile",
-    "counterfactual_percentile",
-    "shift",
-    "total_shift",
-    "outlier",
-    "connected",
-    "verdict",
-    "reviewed",
-    "follows",
-    "method",
-]
+TABLE_1 = (
+    "person option feature label unit current counterfactual current_percentile counterfactual_percentile shift "
+    "total_shift outlier connected verdict reviewed follows method"
+)
 
 
 def people(n: int = 12) -> pd.DataFrame:
@@ -186,7 +171,7 @@ def test_options_are_the_best_first_and_in_long_form() -> None:
 def test_changes_are_the_papers_table_1() -> None:
     result = explain(people(), n=1)
     changes = result.changes
-    assert list(changes.columns) == TABLE_1
+    assert " ".join(changes.columns) == TABLE_1
     training = people(150)
     for row in changes.itertuples(index=False):
         before, after = people().loc[row.person, row.feature], result.frame.loc[row.person, row.feature]

@@ -103,7 +103,7 @@ def test_an_excel_file_has_a_sheet_for_each_table(tmp_path: Path) -> None:
 
 
 def test_a_file_is_what_its_name_says(tmp_path: Path) -> None:
-    for name, write in {"x.csv": RESULT.to_excel, "x.xlsx": RESULT.to_csv, "x.pdf": RESULT.report}.items():
+    for name, write in {"x.csv": RESULT.to_excel, "x.xlsx": RESULT.to_csv}.items():
         with pytest.raises(FileError, match=f"{name}' must end with "):
             write(tmp_path / name)
         assert not (tmp_path / name).exists()

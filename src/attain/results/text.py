@@ -43,7 +43,7 @@ SHIFT: Final = (
 LEGEND: Final = (
     "percentile: share of the training data at or below the value, now → then. shift: difference of the two in "
     "percentile points; another level of an unordered feature counts as 100. verdict: what the new record is like "
-    "beside real people with the desired decision."
+    "among real people with the desired decision."
 )
 """What the words in `description` mean."""
 
@@ -94,7 +94,7 @@ def summary_lines(
     lines += [f"{count} × {status}: {status.reason} {status.remedy}".rstrip() for status, count in others.items()]
     if verdicts:
         shown = ", ".join(f"{verdicts[kind]} {kind}" for kind in Verdict if kind in verdicts)
-        lines.append(f"  beside real people with that decision: {shown}")
+        lines.append(f"  among real people with that decision: {shown}")
     if unreviewed:
         shown = ", ".join(f"{plain(name)} ({count})" for name, count in unreviewed.items())
         lines.append(f"  not reviewed, with how many answers change it: {shown}; `attain review` asks about each")
