@@ -13,7 +13,8 @@ from attain.core.errors import SchemaError
 from attain.schema import Feature
 from attain.schema.evaluator import evaluate
 from attain.schema.formulas import Among, Comparison, Formula, Implication
-from attain.schema.language import parse_expression, parse_rule, quoted_level, quoted_name
+from attain.schema.language import parse_expression, parse_rule
+from attain.schema.tokens import quoted_level, quoted_name
 from tests.counting import Name, calls_of, counted
 
 NUMBERS = ("income", "debt", "savings", "mortgage", "age", "score", "education-num", "days past due", "90days")

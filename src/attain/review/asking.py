@@ -41,9 +41,9 @@ from attain.schema.computed import computed_columns
 from attain.schema.contents import conversion, leaking_columns, step_of, unknown_levels
 from attain.schema.feature import Feature, ordinary
 from attain.schema.infer import number_properties
-from attain.schema.language import quoted_name
 from attain.schema.reading import read_frame
 from attain.schema.schema import Schema
+from attain.schema.tokens import quoted_name
 
 _ChoiceParts: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """The key, the text and the changes of a choice."""

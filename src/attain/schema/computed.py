@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from attain.schema.feature import Feature
-from attain.schema.language import quoted_name
 from attain.schema.law_states import ordinary_numbers, shuffled
+from attain.schema.tokens import quoted_name
 
 _ROWS = 5000
 """Formulas are looked for in that many rows."""

@@ -23,12 +23,13 @@ from attain.schema.computed import Proposal, computed_columns
 from attain.schema.evaluator import evaluate
 from attain.schema.feature import Feature
 from attain.schema.formulas import Formula, Implication
-from attain.schema.language import parse_rule, quoted_level, quoted_name
+from attain.schema.language import parse_rule
 from attain.schema.law_candidates import LARGEST_RATE, Relation, rate
 from attain.schema.law_selection import Determines, Excludes, Statement, StateSet, Within, findings
 from attain.schema.law_states import Atom, LawColumn, shuffled
 from attain.schema.reading import read_frame
 from attain.schema.schema import Law, Schema
+from attain.schema.tokens import quoted_level, quoted_name
 
 __all__ = ["Law", "Proposal", "as_frame", "find", "find_laws", "propose", "with_evidence"]
 
