@@ -28,7 +28,7 @@ BUDGETS = {
     "": 67,
     "core": 1_645,
     "engine": 2_587,
-    "schema": 3_023,
+    "schema": 3_043,
     "tables": 1_318,
     "models": 2_392,
     "population": 1_195,

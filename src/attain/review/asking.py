@@ -50,12 +50,12 @@ _ChoiceParts: TypeAlias = tuple[str, str, Mapping[str, Any]]
 
 _MOST_ROWS: Final = 200_000
 _PEOPLE: Final = 20
-"""A column of fewer values does not tell people apart, whatever its name: `telephone` may be yes or no."""
+"""A column of fewer values identifies nobody, whatever its name: `telephone` may be yes or no."""
 _SHOWN: Final = 5
 """How many levels or codes a sentence names."""
 _DIGITS: Final = re.compile(r"\d+")
 _SEVERAL: Final = 3
-"""At least so many columns whose names share one word are asked about together."""
+"""The fewest columns with one word in common that are asked about together."""
 _LEAST_CORRELATION: Final = 0.2
 """The least rank correlation with another column of a family: x1, x2, … of an array need not be one thing."""
 

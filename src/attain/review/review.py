@@ -313,7 +313,7 @@ def _training(explainer: Explainer, train: Frame | None, y: Any) -> tuple[Frame,
 def _spread_rows(
     frame: Frame, labels: np.ndarray | None, most: int, positions: np.ndarray | None = None
 ) -> tuple[Frame, np.ndarray | None]:
-    """At most so many rows of a frame, or of those at some positions, evenly spread, and their labels."""
+    """At most `most` rows of a frame, or of those at some positions, evenly spread, and their labels."""
     frame, library, _ = open_frame(frame, "train")
     rows = len(library.read(frame))
     if labels is not None and len(labels) != rows:

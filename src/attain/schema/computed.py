@@ -1,4 +1,4 @@
-"""Columns that are put together from others: products and ratios, sums, means and differences.
+"""Columns that look computed from others: products and ratios, sums, means and differences.
 
 Products are sums of logarithms, so that both are sparse regressions, whose coefficients must round to small whole
 exponents, or to one common factor. They are fitted on one half of the rows; how well the rounded formula holds is
@@ -18,23 +18,23 @@ from attain.schema.law_states import ordinary_numbers, shuffled
 from attain.schema.tokens import quoted_name
 
 _ROWS = 5000
-"""Formulas are looked for in that many rows."""
+"""The most rows that formulas are fitted and tested on."""
 _FEWEST = 40
 """The fewest rows of each half that a formula is fitted and tested on."""
 _EXACT = 0.997
 """The share of rows within rounding from which a formula is exact."""
 _CLOSE, _MOSTLY = 0.05, 0.8
-"""A formula is within 5 % of at least that share of the rows."""
-_TOLD, _TOLD_ALONE, _TOLD_EXACTLY = 0.99, 0.999, 0.95
+"""A formula is within 5 % of at least this share of the rows."""
+_R2, _R2_ALONE, _R2_EXACT = 0.99, 0.999, 0.95
 """The least R²: of a formula, of a mere multiple of one column, and of one that is exact up to rounding."""
 _WHOLE, _ALIKE = 0.1, 0.05
 """How far an exponent may be from a whole number, and a weight from the others."""
 _NEEDED = 3.0
-"""Without any of its columns, the squared errors of a formula are that many times as large."""
+"""Leaving out any of its columns makes the squared errors of a formula at least this many times as large."""
 _MOST_FACTORS, _MOST_TERMS = 3, 6
 """The most columns of a product, and of a sum."""
 _STARTS, _VALUES = 3, 8
-"""Formulas start with one of so many columns, those that tell most; a column of fewer values is not looked at."""
+"""How many columns, the most correlated, formulas start with; and the fewest values of a column in them."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Proposal:
     column
         The column.
     expression
-        What it looks computed by: `tenure * MonthlyCharges`.
+        How it looks computed: `tenure * MonthlyCharges`.
     exact
         Whether at least 99.7 % of the rows are within rounding: then the remedy is `derived`, else `follows`.
     rows
         The rows that the shares rest on. The expression was fitted on others.
     within, close
-        The share of rows that the expression tells within rounding, and within 5 %.
-    told
+        The share of rows where the expression equals the column up to rounding, and within 5 %.
+    r2
         R², without the worst twentieth of the rows: of logarithms for products and ratios.
     """
 
@@ -63,7 +63,7 @@ class Proposal:
     rows: int
     within: float
     close: float
-    told: float
+    r2: float
 
     @property
     def line(self) -> str:
@@ -122,8 +122,8 @@ def computed_columns(features: Sequence[Feature], values: np.ndarray) -> list[Pr
         space = _Space(numbers[:, coin], usable, product)
         formulas = (formula for j in targets for formula in space.formulas(j))
         found += [one for formula in formulas if (one := _tested(features, numbers[:, ~coin], formula)) is not None]
-    # of independent parts, what is put together varies most, and its R² is the largest
-    found.sort(key=lambda one: (not one[0].exact, -round(one[0].told, 6), -one[2], len(one[1].inputs)))
+    # what is computed from independent parts varies most, and has the largest R²
+    found.sort(key=lambda one: (not one[0].exact, -round(one[0].r2, 6), -one[2], len(one[1].inputs)))
     kept: dict[int, Proposal] = {}
     needed: set[int] = set()
     for proposal, formula, _ in found:
@@ -149,9 +149,9 @@ class _Space:
             self.standard[j, self.known[j]] = (cells - cells.mean()) / cells.std()
 
     def formulas(self, j: int) -> Iterator[Composition]:
-        """The formulas of column j that hold on these rows, with ever more columns: next what tells most of the rest.
+        """The formulas of column j that hold on these rows, each next column the one that explains most of the rest.
 
-        A column that tells more than the first is left out, because a multiple hides what both are put together from.
+        A column more correlated than the first is left out: a multiple of j hides what both are computed from.
         """
         others = self.columns[self.columns != j] if j in self.columns else self.columns[:0]
         ordered = others[np.argsort(-np.abs(self.standard[others] @ self.standard[j]), kind="stable")]
@@ -203,7 +203,7 @@ def _factor(value: np.ndarray, cells: np.ndarray) -> float:
 def _tested(
     features: Sequence[Feature], numbers: np.ndarray, formula: Composition
 ) -> tuple[Proposal, Composition, float] | None:
-    """How well a formula tells its column in these rows, and how much the column varies; None if not well enough.
+    """How well a formula fits its column in these rows, and how much the column varies; None if not well enough.
 
     The variance of a product is relative to its mean square.
     """
@@ -216,12 +216,12 @@ def _tested(
     step = 10.0 ** np.floor(np.log10(size) - 5) if feature.step is None else feature.step
     within = off <= 0.5001 * step + 1e-9 * size
     close = float((within | (off <= _CLOSE * size)).mean())
-    told = 1.0 - float(np.sort(off**2)[: int(0.95 * len(off))].mean()) / max(float(cells.var()), 1e-300)
+    r2 = 1.0 - float(np.sort(off**2)[: int(0.95 * len(off))].mean()) / max(float(cells.var()), 1e-300)
     varied = float(cells.var() / (cells**2).mean() if formula.product else cells.var())
     exact = bool(within.mean() >= _EXACT)
     alone = len(formula.inputs) == 1 and abs(formula.powers[0]) == 1
     equal = alone and formula.factor == formula.powers[0] == 1 and exact  # which is a law
-    if equal or told < (_TOLD_EXACTLY if exact else _TOLD_ALONE if alone else _TOLD) or not (exact or close >= _MOSTLY):
+    if equal or r2 < (_R2_EXACT if exact else _R2_ALONE if alone else _R2) or not (exact or close >= _MOSTLY):
         return None
     expression = formula.expression(features)
-    return Proposal(feature.name, expression, exact, len(within), float(within.mean()), close, told), formula, varied
+    return Proposal(feature.name, expression, exact, len(within), float(within.mean()), close, r2), formula, varied

@@ -16,7 +16,7 @@ Span = tuple[int, int]
 """Where something starts and ends in a list."""
 
 _NUMBERS, _CODED, _LEVELS, _ORDERED = range(4)
-"""The kinds of columns that the engine tells apart."""
+"""The kinds of columns, as numbers for the engine."""
 
 
 def evaluate(features: Sequence[Feature], rows: np.ndarray, *parts: Expression | Formula) -> np.ndarray:

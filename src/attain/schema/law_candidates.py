@@ -77,11 +77,11 @@ class Test:
     def passes(self, counts: Counts, share: float = _BY_CHANCE) -> Any:
         """Whether candidates hold, and would not if their columns were independent."""
         allowed = ((counts.broken, self.exceptions * counts.applies), (counts.broken, share * counts.expected))
-        told = (chance(counts.broken, counts.expected) <= self.threshold) & (counts.edge <= self.threshold)
+        unlikely = (chance(counts.broken, counts.expected) <= self.threshold) & (counts.edge <= self.threshold)
         if self.on_all:
             bounded = (counts.rarest >= SMALLEST) & (rate(counts.broken, counts.rarest) <= LARGEST_RATE)
-            return np.logical_and.reduce([broken <= most for broken, most in allowed]) & bounded & told
-        return np.logical_and.reduce([_few(broken, most) for broken, most in allowed]) & told
+            return np.logical_and.reduce([broken <= most for broken, most in allowed]) & bounded & unlikely
+        return np.logical_and.reduce([_few(broken, most) for broken, most in allowed]) & unlikely
 
 
 def chance(broken: Any, expected: Any) -> Any:
@@ -185,7 +185,7 @@ class Relation(Candidate):
 
 
 def relations(half: LawRows) -> Iterator[Relation]:
-    """Orders and equalities that hold on a sample, and could be told from chance.
+    """Orders and equalities that hold on a sample, and that enough rows could confirm.
 
     What does not hold on a sample need not be counted on all rows (Papenbrock and Naumann 2016, HyFD).
     """

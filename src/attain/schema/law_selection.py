@@ -192,7 +192,7 @@ class _Selection:
         return found
 
     def _grouped(self, a: int, b: int, mask: np.ndarray) -> Iterator[Exclusion]:
-        """Pairs of states as laws, with as many in one as there are, in the direction that says it in fewer words."""
+        """Pairs of states as laws, as few as possible, in the direction that takes fewer words."""
         left, right = self.columns[a], self.columns[b]
         blocks: dict[tuple[bool, bool, str], list[tuple[int, int]]] = defaultdict(list)
         for x, y in np.argwhere(mask).tolist():
@@ -213,12 +213,12 @@ class _Selection:
         return [(a, tuple(xs), b, ys) for (ys, _), xs in alike.items()]
 
     def _together(self, column: int, state: int) -> int:
-        """The same for states that one condition can name: levels."""
+        """A key that is equal for states that one condition can name: levels."""
         atom = self.columns[column].states[state]
         return -1 if atom is not None and atom.kind == "level" else state
 
     def _length(self, laws: Sequence[Exclusion]) -> tuple[int, int, int, int, str]:
-        """How much there is to say: laws, levels, negations; then rows in the conditions, and a name for the rest."""
+        """Sort key: fewer laws, levels and negations; then fewer rows in the conditions, then the name."""
         left = [self.columns[b].remaining(excluded) for _, _, b, excluded in laws]
         levels = sum(len(xs) + len(rest or ys) for (_, xs, _, ys), rest in zip(laws, left, strict=True))
         rows = sum(int(self.counts[self.states[a]][list(xs)].sum()) for a, xs, _, _ in laws)
@@ -242,7 +242,7 @@ class _Selection:
         return kept
 
     def _set(self, law: Exclusion, value: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Takes a law up or out again; its states, and those that they exclude."""
+        """Adds or removes a law; the positions of its states, and of those that they exclude."""
         a, xs, b, ys = law
         first, second = np.array(xs) + self.states[a].start, np.array(ys) + self.states[b].start
         self.excludes[np.ix_(first, second)] = self.excludes[np.ix_(second, first)] = value
@@ -318,7 +318,7 @@ class _Selection:
 
 
 def _direction(left: LawColumn, right: LawColumn, mask: np.ndarray, x: int, y: int) -> str:
-    """Which state is the condition: a specific one rather than “has a value”, and codes are said together."""
+    """Which state becomes the condition: a specific one rather than “has a value”."""
     whole, other = left.states[x] is None, right.states[y] is None
     if whole != other:
         return "back" if whole else "forth"
@@ -341,11 +341,11 @@ def _independent_relations(found: Iterable[Relation], features: Sequence[Feature
     equal, orders = ({(r.a, r.b) for r in found if r.sign == sign} for sign in ("=", "<="))
     leader = _leaders(features, equal)
     led = {j for pair in equal for j, other in (pair, pair[::-1]) if other == leader[j]}
-    told = [(b, a) if leader[a] == a else (a, b) for a, b in sorted(equal) if not {a, b} <= led]
+    stated = [(b, a) if leader[a] == a else (a, b) for a, b in sorted(equal) if not {a, b} <= led]
     orders = {(a, b) for a, b in orders if leader[a] == a and leader[b] == b}
     transitive = {(a, c) for a, b in orders for b_, c in orders if b == b_ and (a, c) in orders}
     return [
-        *(Relation("=", a, b) for a, b in told),
+        *(Relation("=", a, b) for a, b in stated),
         *(Relation("<=", a, b) for a, b in sorted(orders - transitive)),
     ]
 

@@ -1,4 +1,4 @@
-"""The rows that laws are looked for in, and the states of their columns: what a law can say that a person is in.
+"""The rows that laws are looked for in, and the states of their columns that laws are about.
 
 The cells of a column fall into disjoint *atoms*: missing, each special code, and the ordinary cells. Those are split
 further: a column of levels has one atom for each frequent level and one for all others; a column of numbers one for
@@ -23,7 +23,7 @@ SMALLEST = 299
 SAMPLE = 2000
 """The number of rows that candidates are screened on."""
 _MOST_STATES = 64
-"""Only that many levels of a column, the most frequent, are states."""
+"""The most levels of a column that are states: the most frequent ones."""
 _MOST_VALUES = 1000
 """A number with more distinct values is not looked at value by value."""
 _PILE = 0.01
@@ -80,7 +80,7 @@ class LawColumn:
         return bool(self.universe[state].all() and not self.ordinary.all())
 
     def remaining(self, excluded: Sequence[int]) -> list[int]:
-        """The levels outside these states, where they are told more easily than those inside; otherwise none."""
+        """The levels outside these states, where naming them is shorter than naming those inside; otherwise none."""
         atoms = [self.states[state] for state in excluded]
         gone = {int(atom.low) for atom in atoms if atom is not None and atom.kind == "level"}
         left = [k for k in range(len(self.feature.levels)) if k not in gone] if gone else []

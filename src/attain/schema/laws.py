@@ -34,7 +34,7 @@ from attain.schema.tokens import quoted_level, quoted_name
 __all__ = ["Law", "Proposal", "as_frame", "find", "find_laws", "propose", "with_evidence"]
 
 MOST_ROWS = 200_000
-"""Laws are looked for in that many rows; a hash of their cells decides which."""
+"""The most rows in which laws are looked for; a hash of their cells decides which."""
 
 KEPT = 0.003
 """The share of exceptions that laws to be kept may have, three times that of laws to judge answers by (0.001).
@@ -67,7 +67,7 @@ def _read(frame: Frame, schema: Schema | None) -> tuple[Sequence[Feature], np.nd
 
 
 def propose(frame: Frame, schema: Schema | None = None) -> tuple[Proposal, ...]:
-    """The columns of a frame that look computed from others, the best told first. Nothing is applied.
+    """The columns of a frame that look computed from others, the best fitted first. Nothing is applied.
 
     Looked for are products and ratios of up to three columns, with powers from −2 to 2, and sums, means and differences
     of up to six. Where each of the columns could be computed from the others, the one that varies most is proposed:
@@ -285,7 +285,7 @@ def _phrase(given: StateSet) -> str:
 
 
 def _remaining(excluded: StateSet) -> str:
-    """What is left of a column, where that is said easily; empty otherwise."""
+    """What is left of a column, in words; empty where only the exclusion has a short sentence."""
     column, feature, atoms = excluded.column, excluded.column.feature, excluded.atoms
     if excluded.presence:
         left = [atom for atom in column.atoms if not atom.ordinary and atom not in atoms] if None in atoms else []

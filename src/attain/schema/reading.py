@@ -24,7 +24,7 @@ _LONGEST = 80
 _REACH = " (what is suggested is limited by reach)"
 
 
-class Refused(NamedTuple):
+class UnreadableCell(NamedTuple):
     """A cell that its feature does not take."""
 
     value: object
@@ -37,7 +37,7 @@ class Refused(NamedTuple):
         return f"column {feature.name!r}, row {label!r}: found {found}; {self.remedy}"
 
 
-Column = tuple[np.ndarray, dict[int, Refused]]
+Column = tuple[np.ndarray, dict[int, UnreadableCell]]
 """A column of the matrix, NaN where a cell is refused, and the refused cells by row."""
 
 
@@ -135,7 +135,7 @@ def _read_column(series: nw.Series[Any], feature: Feature, library: Library) -> 
 
 
 def _numbers(series: nw.Series[Any], feature: Feature, library: Library) -> Column:
-    refused: dict[int, Refused] = {}
+    refused: dict[int, UnreadableCell] = {}
     values = library.floats(series)
     if values is None:
         values, refused = _numbers_one_by_one(series, feature)
@@ -156,24 +156,24 @@ def _numbers_one_by_one(series: nw.Series[Any], feature: Feature) -> Column:
             values[i] = float(value)
         except (TypeError, ValueError, OverflowError):
             remedy = f"the schema says {feature.kind}, so it must be a number; correct the cell, or the schema's kind"
-            refused[i] = Refused(value, remedy)
+            refused[i] = UnreadableCell(value, remedy)
     return values, refused
 
 
-def _refused_numbers(values: np.ndarray, feature: Feature) -> dict[int, Refused]:
+def _refused_numbers(values: np.ndarray, feature: Feature) -> dict[int, UnreadableCell]:
     known = ordinary(feature, values)
     low, high = feature.bounds
     least, most = -_LARGEST if low is None else max(low, -_LARGEST), _LARGEST if high is None else min(high, _LARGEST)
     good = (values >= least) & (values <= most)
     if feature.kind == "count":
         good &= values == np.floor(values)
-    refused: dict[int, Refused] = {}
+    refused: dict[int, UnreadableCell] = {}
     if (good | ~known).all():
         return refused
 
     def refuse(wrong: np.ndarray, remedy: str) -> None:
         for i in np.flatnonzero(wrong & known).tolist():
-            refused.setdefault(i, Refused(float(values[i]), remedy))
+            refused.setdefault(i, UnreadableCell(float(values[i]), remedy))
 
     refuse(np.isinf(values), "infinite values are not allowed; correct the cell, or leave it empty")
     refuse(np.abs(values) > _LARGEST, f"numbers beyond {_LARGEST:g} overflow; use a larger unit")
@@ -199,7 +199,7 @@ def _codes(series: nw.Series[Any], feature: Feature) -> Column:
         if code is not None:
             values[i] = code
         elif not is_missing(value):
-            refused[i] = Refused(value, _level_remedy(feature, value))
+            refused[i] = UnreadableCell(value, _level_remedy(feature, value))
     return values, refused
 
 

@@ -231,7 +231,7 @@ class Schema:
     @cached_property
     def free_columns(self) -> np.ndarray:
         """The positions of the free features."""
-        return np.array([j for j, feature in enumerate(self.features) if feature.searched], dtype=np.intp)
+        return np.flatnonzero(self.searched)
 
     @cached_property
     def searched(self) -> np.ndarray:
@@ -307,27 +307,26 @@ class Schema:
     @cached_property
     def parsed_laws(self) -> tuple[Rule, ...]:
         """The laws as rules; none where none have been looked for."""
-        parsed = []
-        for law in self.laws or ():
-            try:
-                parsed.append(self.rule(law.text))
-            except SchemaError as error:
-                raise SchemaError(
-                    f"the law {law.text!r} does not fit the features: {error}; correct it, or leave it out"
-                ) from None
-        return tuple(parsed)
+        advice = "; correct it, or leave it out"
+        return tuple(
+            self._rule_of(f"the law {law.text!r} does not fit the features", law.text, advice)
+            for law in self.laws or ()
+        )
 
     @cached_property
     def conditions(self) -> tuple[tuple[int, Rule], ...]:
         """The position and condition of each feature that is immutable for some people."""
-        parsed = []
-        for j, feature in enumerate(self.features):
-            if feature.immutable_if is not None:
-                try:
-                    parsed.append((j, self.rule(feature.immutable_if)))
-                except SchemaError as error:
-                    raise SchemaError(f"immutable_if of {feature.name!r} cannot be parsed: {error}") from None
-        return tuple(parsed)
+        return tuple(
+            (j, self._rule_of(f"immutable_if of {feature.name!r} cannot be parsed", feature.immutable_if))
+            for j, feature in enumerate(self.features)
+            if feature.immutable_if is not None
+        )
+
+    def _rule_of(self, complaint: str, text: str, advice: str = "") -> Rule:
+        try:
+            return self.rule(text)
+        except SchemaError as error:
+            raise SchemaError(f"{complaint}: {error}{advice}") from None
 
     def rule(self, text: str) -> Rule:
         """A rule between the features, parsed; a `SchemaError` says what does not fit."""
@@ -386,7 +385,7 @@ class Schema:
         return replace(self, max_months=max_months)
 
     def with_laws(self, laws: Iterable[Law | str] | None) -> Schema:
-        """A copy with these laws instead of its own; None: explainers find those of their training data."""
+        """A copy with these laws instead; None: explainers find those of their training data."""
         return replace(self, laws=laws)  # type: ignore[arg-type]
 
 

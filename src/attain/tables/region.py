@@ -140,7 +140,7 @@ class Region:
         return replace(region, frozen=with_laws, frozen_without_laws=without_laws).at(max_months)
 
     def at(self, months: float | np.ndarray) -> Region:
-        """What the rows may reach after so many months, one number or (n,), or fewer where they have less time."""
+        """What the rows may reach after some months, one number or (n,), or fewer where they have less time."""
         timing, own = self.book.timing, self.factuals
         if timing is None:
             return self

@@ -25,7 +25,7 @@ from attain.schema.reading import ReadRows, read_columns, read_rows
 from attain.schema.schema import Schema
 
 Errors: TypeAlias = Literal["raise", "status"]
-"""What becomes of a row that cannot be read: an exception, or a status of its own."""
+"""How a row that cannot be read is reported: by an exception, or by its status."""
 
 
 @dataclass(frozen=True)
