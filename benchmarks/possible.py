@@ -53,7 +53,6 @@ from attain.methods.guarded.search import ShiftCosts
 from attain.metrics import AnswerMatrix, EvaluationContext, RealPeople
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier
-from attain.population.percentiles import total_shift
 from attain.results.status import Typicality
 from attain.schema import Schema
 from attain.tables import Table, unchanged
@@ -69,7 +68,7 @@ def midrank_shift(c: EvaluationContext) -> np.ndarray:
     """The total shift of each answer by midranks, as the search sees it."""
     answers = np.where(c.found[:, None], c.answers, c.factuals)
     shifts = ShiftCosts(c.percentiles, 0.0, 0.0).shifts(c.factuals, answers)
-    return np.where(c.found, total_shift(shifts, c.schema.free_columns), np.nan)
+    return np.where(c.found, shifts[:, c.schema.free_columns].sum(axis=1), np.nan)
 
 
 def _adult() -> Dataset:

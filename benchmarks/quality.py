@@ -38,8 +38,8 @@ import pandas as pd
 
 from attain.metrics import AnswerMatrix, RealPeople
 from attain.metrics.measures import connected, held_out_inlier
-from attain.population.percentiles import total_shift
-from attain.population.relations import RATE, Relations
+from attain.population.relation_fitting import RATE
+from attain.population.relations import Relations
 from attain.tables import Table
 from benchmarks import harness, report
 from benchmarks.harness import Figures, Kept
@@ -99,7 +99,7 @@ def measured(cell: str, people: int, versions: Sequence[Version]) -> dict[str, n
             shifts = against.train.population.percentiles.shift(given.values[found], rows[found])
             shifts[known.follows(rows[found], given.values[found], RATE)] = 0.0
             figures["must"] = np.full(len(found), np.nan)
-            figures["must"][found] = total_shift(shifts, data.schema.free_columns)
+            figures["must"][found] = shifts[:, data.schema.free_columns].sum(axis=1)
             figures |= {measure: np.array([value]) for measure, value in asked.items()}
             result |= {f"{version.name}/{measure}": values for measure, values in figures.items()}
     return result

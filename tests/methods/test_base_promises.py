@@ -17,7 +17,6 @@ from attain import methods
 from attain.answers import result, session
 from attain.methods import Explainer
 from attain.models import Model
-from attain.population.percentiles import total_shift
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.status import Status
 from attain.search.pool import Pool
@@ -45,7 +44,8 @@ class RealRows(Explainer):
         tried = problem.ask(np.tile(self.population_.values, (len(problem), 1)), owners)
         rows, owners = tried.rows[tried.hits], owners[tried.hits]
         pool = Pool(len(problem), rows.shape[1], problem.options)
-        pool.add(rows, owners, total_shift(self.population_.percentiles.shift(problem.region.factuals[owners], rows)))
+        shifts = self.population_.percentiles.shift(problem.region.factuals[owners], rows)
+        pool.add(rows, owners, shifts.sum(axis=1))
         return Answers(pool.rows, pool.owners, pool.distances, problem.statuses(pool.owners))
 
 

@@ -15,10 +15,10 @@ from attain.search.moves import (
     SWITCH,
     Moves,
     Scale,
-    normals,
-    row_keys,
+    normal_draws,
+    row_hashes,
     streams,
-    uniforms,
+    uniform_draws,
     volume_uniform_radii,
 )
 from attain.search.pool import Pool, diverse_order
@@ -39,12 +39,12 @@ def test_radii_are_uniform_in_the_volume_of_the_shell() -> None:
 
 def test_a_person_has_a_stream_of_their_own() -> None:
     rows = np.array([[1.0, np.nan, 0.0], [1.0, np.nan, -0.0], [1.0, 2.0, 0.0]])
-    keys = row_keys(rows, 7)
+    keys = row_hashes(rows, 7)
     assert keys[0] == keys[1] != keys[2]
-    assert row_keys(rows[:1], 8) != keys[:1]
-    together, alone = normals(streams(rows, 7), (4,)), normals(streams(rows[[2]], 7), (4,))
+    assert row_hashes(rows[:1], 8) != keys[:1]
+    together, alone = normal_draws(streams(rows, 7), (4,)), normal_draws(streams(rows[[2]], 7), (4,))
     assert together[2].tobytes() == alone[0].tobytes()
-    draws = uniforms(streams(np.arange(2000.0)[:, None], 0), (5,)).ravel()
+    draws = uniform_draws(streams(np.arange(2000.0)[:, None], 0), (5,)).ravel()
     assert stats.kstest(draws, "uniform").pvalue > 1e-3
 
 

@@ -72,6 +72,6 @@ def test_without_held_out_rows_or_relations_the_measure_is_left_out() -> None:
     for test in (None, discs(300, seed=1)[["radius", "weight"]]):
         against = RealPeople(schema, model, X, None, target=True, X_test=test)
         assert "relations_broken" not in against.evaluate(found).summary.index
-        with pytest.raises(AttainError, match=r"pass X_test|columns that others tell"):
+        with pytest.raises(AttainError, match=r"pass X_test|columns that others predict"):
             against.evaluate(found, measures=["relations_broken"])
     assert "relations_broken" in metrics.measures.MEASURES

@@ -26,6 +26,8 @@ ANSWERS = np.array([[30, 0, 1, 30, 2], [40, 1, 1, 40, 4], [20, 1, 1, 20, 2], [NA
 def test_shifts_are_summed_over_free_features_and_the_largest_is_taken() -> None:
     np.testing.assert_allclose(total_shift(ANSWERS, FACTUALS, PERCENTILES), [0.75, 2.75, 0, NAN])
     np.testing.assert_allclose(max_shift(ANSWERS, FACTUALS, PERCENTILES), [0.5, 1, 0, NAN])
+    fixed = Percentiles.fit(Schema((Feature("age", "real", immutable=True),)), TRAIN[:, [2]])
+    assert max_shift([[2.0]], [[1.0]], fixed) == 0
 
 
 def test_changes_are_counted_over_free_features() -> None:

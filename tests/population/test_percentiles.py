@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from attain.core.errors import DataError
-from attain.population.percentiles import Percentiles, max_shift, total_shift
+from attain.population.percentiles import Percentiles
 from attain.schema import Feature, Schema
 
 NAN = float("nan")
@@ -95,13 +95,6 @@ def test_another_level_counts_one_and_ordinal_levels_count_by_people() -> None:
     np.testing.assert_array_equal(shifts, [[0, 0.5, 1, 0, 0]])
 
 
-def test_totals_count_free_features_only() -> None:
-    shifts = np.array([[0.5, 0.25, 1, 0, 0.75], [NAN] * 5])
-    np.testing.assert_array_equal(total_shift(shifts, MIXED.free_columns), [1.75, NAN])
-    np.testing.assert_array_equal(max_shift(shifts[:, [0, 1]]), [0.5, NAN])
-    np.testing.assert_array_equal(max_shift(shifts[:1], []), [0])
-
-
 def test_a_person_without_an_answer_has_no_shift() -> None:
     percentiles = Percentiles.fit(real_schema(2), np.array([[1, 2], [3, 4.0]]))
     shifts = percentiles.shift([[1, 2], [1, NAN]], [[NAN, NAN], [3, NAN]])
@@ -136,7 +129,7 @@ def test_shifts_lie_between_their_bounds(train: np.ndarray, data: st.DataObject)
     percentiles = Percentiles.fit(real_schema(number), train)
     for shift in (percentiles.shift, percentiles.interpolated_shift):
         shifts = shift(rows[:1], rows[1:])
-        total, largest = total_shift(shifts)[0], max_shift(shifts)[0]
+        total, largest = shifts.sum(), shifts.max()
         assert 0 <= largest <= total + 1e-12
         assert total <= number * largest + 1e-12 <= number + 1e-9
         assert not shift(rows, rows).any()

@@ -32,7 +32,7 @@ def test_columns_that_go_together_are_found_and_others_are_not() -> None:
     relations, schema = learned(discs(600))
     assert sorted(schema.names[j] for j in relations.columns) == ["area", "radius"]
     assert (relations.explained > 0.99).all()
-    assert "area: told by radius" in str(relations)
+    assert "area: predicted from radius" in str(relations)
     own = rows_of(schema, (8.0, 201.1, 5.0))
     fits, shrunk = rows_of(schema, (4.0, 50.3, 6.0)), rows_of(schema, (4.0, 180.0, 5.0))
     assert relations.p_value(fits, own) > 0.18

@@ -19,9 +19,8 @@ from attain.core.provenance import as_json, versions
 from attain.models import Goal
 from attain.population.connectedness import connected
 from attain.population.measuring import changed, mean_pairwise_distance
-from attain.population.percentiles import max_shift, total_shift
 from attain.population.reference import Reference
-from attain.population.relations import RATE
+from attain.population.relation_fitting import RATE
 from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Attributions, Related
@@ -47,10 +46,11 @@ EPSILON = 0.9
 
 def difficulty(rows: np.ndarray, factuals: np.ndarray, shifts: np.ndarray, schema: Schema) -> dict[str, np.ndarray]:
     """How much each answer asks of its person; `shifts` (n, d) are in percentiles."""
+    free = shifts[:, schema.free_columns]
     return {
         "features_changed": changed(rows, factuals, schema),
-        "total_shift": total_shift(shifts, schema.free_columns),
-        "max_shift": max_shift(shifts, schema.free_columns),
+        "total_shift": free.sum(axis=1),
+        "max_shift": free.max(axis=1, initial=0.0),
     }
 
 

@@ -13,7 +13,7 @@ from attain.methods.latent import AutoencoderChoice, Component, Latent, LatentEx
 from attain.models import probe_rows
 from attain.population.population import DecidedPopulation
 from attain.results.status import Status
-from attain.search.moves import Radius, check_norm, norm_of, radii, sphere, streams, uniforms
+from attain.search.moves import Radius, check_norm, norm_of, radii, sphere, streams, uniform_draws
 from attain.search.pool import Pool, diverse
 from attain.search.problem import Answers, Problem
 from attain.tables import without_unseen
@@ -257,7 +257,7 @@ class Algorithm1:
         generators = [self._generators[i] for i in rows]
         moves = sphere(generators, settings.samples, int(latent.active.sum()), settings.norm)
         inner = settings.step * self.shells[rows, None]
-        uniform = uniforms(generators, (settings.samples,))
+        uniform = uniform_draws(generators, (settings.samples,))
         moves *= radii(uniform, inner, inner + settings.step, moves.shape[2], settings.radius)[:, :, None]
         codes = np.repeat(latent.codes[rows, None, :], settings.samples, axis=1)
         codes[:, :, latent.active] += moves
@@ -283,7 +283,7 @@ class Algorithm1:
         """Codes (rows, draws, k) uniform in the box, and as many `further` uniform numbers for each."""
         latent, k = self.latent, int(self.latent.active.sum())
         low, high = latent.low[latent.active], latent.high[latent.active]
-        uniform = uniforms([self._generators[i] for i in rows], (draws, k + further))
+        uniform = uniform_draws([self._generators[i] for i in rows], (draws, k + further))
         codes = np.repeat(latent.codes[rows, None, :], draws, axis=1)
         codes[:, :, latent.active] = low + uniform[:, :, :k] * (high - low)
         return codes, uniform[:, :, k:]

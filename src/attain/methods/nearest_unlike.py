@@ -10,7 +10,7 @@ import numpy as np
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, integer
 from attain.population.measuring import REAL_VALUES, Copies
-from attain.population.percentiles import Percentiles, total_shift
+from attain.population.percentiles import Percentiles
 from attain.population.population import DecidedPopulation, Population
 from attain.population.reference import Reference
 from attain.search.pool import diverse
@@ -112,7 +112,7 @@ class NearestUnlike(Explainer):
 
     def _difficulty(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
         shifts = self.population_.percentiles.shift(problem.region.factuals[owners], rows)
-        return total_shift(shifts, problem.region.schema.free_columns)
+        return np.asarray(shifts[:, problem.region.schema.free_columns].sum(axis=1))
 
     def _fewer(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
         """The rows with only their largest shifts kept, at most `max_changes` of them."""

@@ -1,8 +1,8 @@
 """Whether answers are possible: which laws of real people they break, and which relations between columns.
 
-A law holds for all people. A relation tells each ordered column from all others, by boosted trees on percentiles. How
-far real people are off, told by trees that did not see them, gives each column that is told well a limit, which 1 % of
-them exceed.
+A law holds for all people. A relation predicts an ordered column from all others, by boosted trees on percentiles. How
+far real people are off, predicted by trees that did not see them, gives each column that is predicted well a limit,
+which 1 % of them exceed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attain.core.arrays import BoolArray, FloatArray, IndexArray, unchanged
 from attain.core.errors import AttainError
 from attain.population.measuring import measured
 from attain.population.percentiles import Percentiles
-from attain.population.relations import in_order
+from attain.population.relation_fitting import in_order
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
 from attain.schema.evaluator import evaluate
@@ -30,8 +30,8 @@ from attain.tables.table import ordinary_cells
 
 FAR = 2.0
 """How many limits off is far."""
-TOLD = 0.8
-"""The least R², on rows that the trees did not see, of a column that is told well."""
+LEAST_EXPLAINED = 0.8
+"""The least R², on rows that the trees did not see, of a column that is predicted well."""
 HOPELESS = 0.5
 """The same on the first part of the rows, below which no further trees are grown."""
 LIMIT = 0.99
@@ -90,18 +90,18 @@ def broken(rows: FloatArray, laws: Iterable[str | Law], schema: Schema) -> BoolA
 
 @dataclass(frozen=True)
 class Relations:
-    """What other columns tell of each column, learned from rows that no method has seen.
+    """How well other columns predict each column, learned from rows that no method has seen.
 
     Attributes
     ----------
     columns
-        Those that are told well, (c,).
+        Those that are predicted well, (c,).
     explained
-        The share of variance that is told of each, (c,).
+        The share of the variance of each that is predicted, (c,).
     limits
         By how many percentiles a row may be off, (c,).
     trees
-        For each column, models whose mean tells it.
+        For each column, models whose mean predicts it.
     """
 
     percentiles: Percentiles
@@ -121,21 +121,21 @@ class Relations:
             at = np.flatnonzero(known[:, j])
             if not feature.ordered or len(at) < LEAST or np.ptp(ranks[at, j]) == 0:
                 continue
-            told, grown = np.zeros(len(at)), []
+            predicted, grown = np.zeros(len(at)), []
             parts = 2 if len(at) >= MANY else PARTS
             for part in range(parts):
                 kept = np.arange(len(at)) % parts != part
                 with threadpool_limits(1):
                     grown.append(_trees(np.delete(rows[at[kept]], j, axis=1), ranks[at[kept], j]))
-                    told[~kept] = grown[-1].predict(np.delete(rows[at[~kept]], j, axis=1))
-                if _explained(ranks[at[~kept], j], told[~kept]) < HOPELESS:
+                    predicted[~kept] = grown[-1].predict(np.delete(rows[at[~kept]], j, axis=1))
+                if _explained(ranks[at[~kept], j], predicted[~kept]) < HOPELESS:
                     break
-            errors = np.abs(ranks[at, j] - told)
-            explained = _explained(ranks[at, j], told)
-            if explained >= TOLD and len(grown) == parts:
+            errors = np.abs(ranks[at, j] - predicted)
+            explained = _explained(ranks[at, j], predicted)
+            if explained >= LEAST_EXPLAINED and len(grown) == parts:
                 found.append((j, explained, float(np.quantile(errors, LIMIT, method="higher")), tuple(grown)))
-        columns, told_of, limits, trees = zip(*found, strict=True) if found else ((), (), (), ())
-        return cls(percentiles, np.array(columns, dtype=np.intp), np.array(told_of), np.array(limits), trees)
+        columns, shares, limits, trees = zip(*found, strict=True) if found else ((), (), (), ())
+        return cls(percentiles, np.array(columns, dtype=np.intp), np.array(shares), np.array(limits), trees)
 
     def off(self, rows: FloatArray) -> FloatArray:
         """How far each cell is off, in limits, (n, c); 0 for missing cells and special codes."""
@@ -146,8 +146,8 @@ class Relations:
             if len(at):
                 others = np.delete(rows[at], j, axis=1)
                 with threadpool_limits(1):
-                    told = np.mean([trees.predict(others) for trees in self.trees[place]], axis=0)
-                result[at, place] = np.abs(ranks[at, j] - told) / max(limit, 1e-6)
+                    predicted = np.mean([trees.predict(others) for trees in self.trees[place]], axis=0)
+                result[at, place] = np.abs(ranks[at, j] - predicted) / max(limit, 1e-6)
         return result
 
     def broken(self, answers: FloatArray, factuals: FloatArray, limits: float = 1.0) -> BoolArray:
@@ -156,9 +156,9 @@ class Relations:
         return np.asarray((self.off(answers) > limits) & (same[:, None] | (self.off(factuals) <= limits)))
 
 
-def _explained(ranks: FloatArray, told: FloatArray) -> float:
-    """The share of the variance that is told."""
-    return 1 - float(np.mean((ranks - told) ** 2)) / max(float(np.var(ranks)), 1e-12)
+def _explained(ranks: FloatArray, predicted: FloatArray) -> float:
+    """The share of the variance that is predicted."""
+    return 1 - float(np.mean((ranks - predicted) ** 2)) / max(float(np.var(ranks)), 1e-12)
 
 
 def _trees(rows: FloatArray, ranks: FloatArray) -> Any:

@@ -364,12 +364,12 @@ def _possible(c: EvaluationContext) -> FloatArray:
 
 
 def _breaks(limits: float) -> Compute:
-    """1 for answers that break a relation by so many limits."""
+    """1 for answers that are off a relation by more than this number of limits."""
 
     def compute(c: EvaluationContext) -> FloatArray:
         relations: Relations = _needed(c.relations)
         if not len(relations.columns):
-            raise Unavailable("needs columns that others tell")
+            raise Unavailable("needs columns that others predict")
         result = np.zeros(len(c.found))
         result[c.found] = relations.broken(c.answers[c.found], c.factuals[c.found], limits).any(axis=1)
         return result

@@ -18,7 +18,7 @@ from attain.core.errors import AttainError, DataError
 from attain.core.frames import library_of
 from attain.population.measuring import answered, measured, own_rows
 from attain.population.percentiles import Percentiles, as_matrix
-from attain.search.moves import streams, uniforms
+from attain.search.moves import streams, uniform_draws
 from attain.tables import Region, read_labels, unchanged
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def valid_after_inexact_execution(
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
         owners = _owners(region, present)
         own = region.factuals[owners]
-        moves = points / 100.0 * (2.0 * uniforms(streams(own, random_state), (draws, rows.shape[1])) - 1.0)
+        moves = points / 100.0 * (2.0 * uniform_draws(streams(own, random_state), (draws, rows.shape[1])) - 1.0)
         executed = percentiles.moved(rows, moves, ~unchanged(own, rows))
         repeated = np.repeat(owners, draws)
         final = region.final_form(executed.reshape(-1, rows.shape[1]), repeated, np.repeat(rows, draws, axis=0))

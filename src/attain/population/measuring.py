@@ -16,7 +16,6 @@ from scipy.spatial.distance import pdist
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.core.errors import DataError, listed
-from attain.population import percentiles as shifts
 from attain.population.percentiles import Percentiles, as_matrix
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
@@ -77,18 +76,18 @@ def total_shift(
     answers: ArrayLike, factuals: ArrayLike, percentiles: Percentiles, found: ArrayLike | None = None
 ) -> FloatArray:
     """TS = Σ_d |Q_d(x̃_d) − Q_d(x_d)| over the free features d: from 0 to their number."""
-    return _shifted(shifts.total_shift, answers, factuals, percentiles, found)
+    return _shifted(lambda shifts: shifts.sum(axis=-1), answers, factuals, percentiles, found)
 
 
 def max_shift(
     answers: ArrayLike, factuals: ArrayLike, percentiles: Percentiles, found: ArrayLike | None = None
 ) -> FloatArray:
     """MS = max_d |Q_d(x̃_d) − Q_d(x_d)| over the free features d: from 0 to 1."""
-    return _shifted(shifts.max_shift, answers, factuals, percentiles, found)
+    return _shifted(lambda shifts: shifts.max(axis=-1, initial=0.0), answers, factuals, percentiles, found)
 
 
 def _shifted(
-    summary: Callable[..., FloatArray],
+    summary: Callable[[FloatArray], FloatArray],
     answers: ArrayLike,
     factuals: ArrayLike,
     percentiles: Percentiles,
@@ -97,7 +96,7 @@ def _shifted(
     schema = percentiles.schema
 
     def measure(rows: FloatArray, present: BoolArray) -> FloatArray:
-        return summary(percentiles.shift(own_rows(factuals, len(schema), present), rows), schema.free_columns)
+        return summary(percentiles.shift(own_rows(factuals, len(schema), present), rows)[:, schema.free_columns])
 
     return measured(answers, found, len(schema), measure)
 

@@ -112,16 +112,6 @@ class Percentiles:
         return result
 
 
-def total_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
-    """TS: the sum of each row's shifts, over the given columns (`schema.free_columns`) or over all there are."""
-    return np.asarray(_chosen(shifts, columns).sum(axis=-1))
-
-
-def max_shift(shifts: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
-    """MS: the largest of each row's shifts, over the given columns (`schema.free_columns`) or over all there are."""
-    return np.asarray(_chosen(shifts, columns).max(axis=-1, initial=0.0))
-
-
 def as_matrix(values: ArrayLike, width: int) -> FloatArray:
     """The values as float64; raises unless the last dimension is the expected number of columns."""
     try:
@@ -134,11 +124,6 @@ def as_matrix(values: ArrayLike, width: int) -> FloatArray:
     if matrix.ndim < 2 or matrix.shape[-1] != width:
         raise DataError(f"the matrix has the shape {matrix.shape}; its last dimension must be the {width} features")
     return matrix
-
-
-def _chosen(shifts: ArrayLike, columns: ArrayLike | None) -> FloatArray:
-    matrix = np.asarray(shifts, dtype=np.float64)
-    return matrix if columns is None else matrix[..., np.asarray(columns, dtype=np.intp)]
 
 
 def _shift(percentile: Callable[[FloatArray], FloatArray], factuals: ArrayLike, answers: ArrayLike) -> FloatArray:

@@ -160,7 +160,7 @@ class GuardSettings:
 
 
 @dataclass(frozen=True)
-class Limits:
+class GuardLimits:
     """The largest outlier factors (sizes,) and distance that a record may have."""
 
     factors: FloatArray
@@ -248,12 +248,12 @@ class Guard:
         """Which rows pass; a new real row is refused with a probability of at most `rate`."""
         return self.p_value(self.score(rows)) > rate
 
-    def limits(self, rate: float) -> Limits:
+    def limits(self, rate: float) -> GuardLimits:
         """What `accepts` checks, as a limit of each measurement."""
         # p > rate exactly if at least `place` calibration scores are as small: the least score to pass is that one
         place = int(np.floor(rate * (len(self.calibration) + 1) + 1e-9))
         least = self.calibration[min(place, len(self.calibration)) - 1] if place else -1.0  # every rank is above −1
-        return Limits(
+        return GuardLimits(
             np.array([_largest(own, least) for own in self.own_factors]),
             _largest(self.own_distances, least * self.settings.closeness) if self.setting == "connected" else np.inf,
         )

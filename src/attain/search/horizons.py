@@ -19,7 +19,7 @@ import numpy as np
 
 from attain.core.arrays import positions, rank_within
 from attain.models import JointGoal
-from attain.population.percentiles import Percentiles, total_shift
+from attain.population.percentiles import Percentiles
 from attain.results.status import Status, Typicality
 from attain.search.pool import different_changes
 from attain.search.problem import Answers, Problem
@@ -91,7 +91,7 @@ def shift_price(percentiles: Percentiles) -> Callable[[Problem, Answers], np.nda
     def price(problem: Problem, answers: Answers) -> np.ndarray:
         region, owners = problem.region, answers.owners
         shifts = percentiles.shift(region.factuals[owners], answers.rows)
-        return total_shift(shifts * region.cost[owners], region.schema.free_columns)
+        return np.asarray((shifts * region.cost[owners])[:, region.schema.free_columns].sum(axis=1))
 
     return price
 

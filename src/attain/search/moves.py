@@ -17,7 +17,7 @@ from attain.schema import Direction, Schema
 from attain.tables import Region, ordinary
 
 
-def row_keys(rows: np.ndarray, seed: int) -> list[int]:
+def row_hashes(rows: np.ndarray, seed: int) -> list[int]:
     """128 bits from each row (n, d) and the seed: the same in every batch and process."""
     content = np.where(np.isnan(rows), np.nan, rows + 0.0).astype("<f8").tobytes()  # one NaN, and no negative zero
     width, key = 8 * rows.shape[1], seed.to_bytes(8, "little")
@@ -31,15 +31,15 @@ def row_keys(rows: np.ndarray, seed: int) -> list[int]:
 
 def streams(rows: np.ndarray, seed: int) -> list[np.random.Generator]:
     """One generator per row."""
-    return [np.random.Generator(np.random.Philox(key=key)) for key in row_keys(rows, seed)]
+    return [np.random.Generator(np.random.Philox(key=key)) for key in row_hashes(rows, seed)]
 
 
-def normals(generators: Sequence[np.random.Generator], shape: tuple[int, ...]) -> np.ndarray:
+def normal_draws(generators: Sequence[np.random.Generator], shape: tuple[int, ...]) -> np.ndarray:
     """Standard normal draws, (n, *shape), one stream per row."""
     return np.array([generator.standard_normal(shape) for generator in generators]).reshape(len(generators), *shape)
 
 
-def uniforms(generators: Sequence[np.random.Generator], shape: tuple[int, ...]) -> np.ndarray:
+def uniform_draws(generators: Sequence[np.random.Generator], shape: tuple[int, ...]) -> np.ndarray:
     """Uniform draws from [0, 1), (n, *shape), one stream per row."""
     return np.array([generator.random(shape) for generator in generators]).reshape(len(generators), *shape)
 
@@ -293,8 +293,8 @@ class Moves:
         """Records uniform in volume in the shell of each owner, not yet in final form, and the owner of each."""
         generators = [self._generators[i] for i in owners]
         d = len(self._region.schema)
-        normal = normals(generators, (samples, d)) * self._active(generators, owners, samples)
-        uniform = uniforms(generators, (samples, 1 + d))
+        normal = normal_draws(generators, (samples, d)) * self._active(generators, owners, samples)
+        uniform = uniform_draws(generators, (samples, 1 + d))
         counts = np.minimum(self.dimensions, self._region.max_changes)[owners, None]
         radius = volume_uniform_radii(uniform[:, :, 0], inner[:, None], outer[:, None], counts)
         move = on_sphere(normal, 2) * radius[:, :, None]
@@ -314,7 +314,7 @@ class Moves:
         limited = np.flatnonzero(most < movable.sum(axis=1))
         active = np.repeat(movable[:, None, :], samples, axis=1)
         if limited.size:
-            ranks = np.where(active[limited], uniforms([generators[i] for i in limited], active.shape[1:]), np.inf)
+            ranks = np.where(active[limited], uniform_draws([generators[i] for i in limited], active.shape[1:]), np.inf)
             order = ranks.argsort(axis=2).argsort(axis=2)
             active[limited] &= order < most[limited, None, None]
         return active

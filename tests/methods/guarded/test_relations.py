@@ -106,6 +106,6 @@ def test_nothing_is_said_without_relations() -> None:
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[columns], y)
     explainer = Guarded(random_state=0).fit(X[columns], y)
     result = explainer.explain(model, people[columns], target=1)
-    assert str(explainer.population_.relations) == "No column is told by the others."
+    assert str(explainer.population_.relations) == "No column can be predicted from the others."
     assert result.related is None
     assert "relations_p" not in result.figures

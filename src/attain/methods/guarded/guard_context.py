@@ -16,7 +16,7 @@ from attain.models import Goal
 from attain.population.population import DecidedPopulation, Population
 from attain.population.typical import Guard, Setting
 from attain.schema import Schema
-from attain.search.moves import row_keys
+from attain.search.moves import row_hashes
 from attain.tables import Table, desired_labels, read_labels
 
 OWN_ROWS = (
@@ -106,9 +106,9 @@ def held_out(
     seed ^= _STREAM
     limit, chosen = settings.held_out * 2**128, np.empty(len(values), dtype=bool)
     first = copy == 0
-    chosen[first] = [key < limit for key in row_keys(values[first], seed)]
+    chosen[first] = [key < limit for key in row_hashes(values[first], seed)]
     others = np.column_stack((values, copy))[~first]
-    chosen[~first] = [key < limit for key in row_keys(others, seed)]
+    chosen[~first] = [key < limit for key in row_hashes(others, seed)]
     return chosen
 
 
