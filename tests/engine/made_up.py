@@ -11,82 +11,58 @@ from attain.schema.laws import Law
 from attain.tables import Region, RuleBook, Table
 
 LEVELS = ("low", "mid", "high", "top")
+# fmt: off
 RULES = (
-    "n0 <= n1",
-    "n1 >= n2",
-    "n0 + 2 * n1 <= 40",
-    "n0 = n1 + n2",
-    "n3 - n0 < 25",
-    "abs(n0 - n1) <= 30",
-    "n0 > -12",
-    "n1 in (2, 3, 5, 7)",
-    "n2 in (4)",
-    "c0 = low or n0 >= 2",
-    "if c0 = low then n1 <= 6",
-    "if c0 in (mid, high) then n0 >= 3 and n1 <= 12",
-    "if n0 >= 5 or o0 = top then o1 <= mid",
-    "if n0 > n1 then n2 = 3",
-    "not (c0 = high and o0 >= mid and n0 >= 4)",
-    "not n3 is missing or n2 <= 10",
-    "n0 ≠ 3",
-    "c0 ≠ c1",
-    "o0 <= o1",
-    "n0 * n1 <= 90",
-    "n3 / n1 <= 8",
-    "min(n0, n1) <= max(n2, 4)",
-    "sqrt(abs(n0)) <= 5",
-    "log(abs(n1) + 1) <= 2.5",
-    "exp(n0 / 4) <= 90",
-    "n2 ** 2 <= 110",
-    "floor(n0 / 2) <= ceil(n3)",
-    "n2 = -9 or n2 >= 0",
-    "if n2 = -9 then c0 = low",
+    "n0 <= n1", "n1 >= n2", "n0 + 2 * n1 <= 40", "n0 = n1 + n2", "n3 - n0 < 25", "abs(n0 - n1) <= 30", "n0 > -12",
+    "n1 in (2, 3, 5, 7)", "n2 in (4)", "c0 = low or n0 >= 2", "if c0 = low then n1 <= 6",
+    "if c0 in (mid, high) then n0 >= 3 and n1 <= 12", "if n0 >= 5 or o0 = top then o1 <= mid",
+    "if n0 > n1 then n2 = 3", "not (c0 = high and o0 >= mid and n0 >= 4)", "not n3 is missing or n2 <= 10", "n0 ≠ 3",
+    "c0 ≠ c1", "o0 <= o1", "n0 * n1 <= 90", "n3 / n1 <= 8", "min(n0, n1) <= max(n2, 4)", "sqrt(abs(n0)) <= 5",
+    "log(abs(n1) + 1) <= 2.5", "exp(n0 / 4) <= 90", "n2 ** 2 <= 110", "floor(n0 / 2) <= ceil(n3)",
+    "n2 = -9 or n2 >= 0", "if n2 = -9 then c0 = low",
 )
 LAWS = (
-    "n1 = table(c0, {low: 2, mid: 5, high: 9, top: 12})",
-    "n3 = n0 + n1",
-    "n3 = n0 / n1",
-    "abs(n3 - n0 / n1) <= 0.05",
-    "o1 = table(o0, {low: low, mid: low, high: high, top: top})",
-    "n0 <= n3 and n1 <= 30",
+    "n1 = table(c0, {low: 2, mid: 5, high: 9, top: 12})", "n3 = n0 + n1", "n3 = n0 / n1", "abs(n3 - n0 / n1) <= 0.05",
+    "o1 = table(o0, {low: low, mid: low, high: high, top: top})", "n0 <= n3 and n1 <= 30",
 )
+# fmt: on
+
+
+def some(random: np.random.Generator, **given: tuple[float, Any]) -> dict[str, Any]:
+    """Each of the values given with the chance given."""
+    return {name: value for name, (chance, value) in given.items() if random.random() < chance}
 
 
 def number(random: np.random.Generator, name: str, **given: Any) -> Feature:
     kind = random.choice(["real", "count", "positive"])
-    more: dict[str, Any] = {}
+    more = some(
+        random,
+        direction=(0.3, str(random.choice(["increase", "decrease"]))),
+        range=(0.3, (-float(random.integers(0, 6)) / 2, float(random.integers(0, 9)) / 2)),
+        bounds=(0.3, (0.0, float(random.integers(10, 30)))),
+        special=(0.4, {-9: "none", -8: "other"}),
+        pace=(0.2, float(random.choice([0.5, 1.0, 0.3]))),
+        fillable=(0.2, True),
+        immutable=(0.1, True),
+    )
     if kind != "count":
         more["step"] = [None, 1.0, 0.5, 0.1, 0.25, 2.0, 1 / 3][random.integers(7)]
-    if random.random() < 0.4:
-        more["special"] = {-9: "none", -8: "other"}
-        if random.random() < 0.6:
-            more["transitions"] = {-9: ("value",), "value": ("value", -8)}
-    if random.random() < 0.3:
-        more["direction"] = str(random.choice(["increase", "decrease"]))
-    if random.random() < 0.3:
-        more["range"] = (-float(random.integers(0, 6)) / 2, float(random.integers(0, 9)) / 2)
-    if random.random() < 0.3:
-        more["bounds"] = (0.0, float(random.integers(10, 30)))
-    if random.random() < 0.2:
-        more["pace"] = float(random.choice([0.5, 1.0, 0.3]))
-    more["fillable"] = bool(random.random() < 0.2)
-    more["immutable"] = bool(random.random() < 0.1)
-    if random.random() < 0.15 and not more["immutable"]:
-        more["immutable_if"] = "c0 = mid"
+    if "special" in more:
+        more |= some(random, transitions=(0.6, {-9: ("value",), "value": ("value", -8)}))
+    if "immutable" not in more:
+        more |= some(random, immutable_if=(0.15, "c0 = mid"))
     return Feature(name, kind, **(more | given))
 
 
 def level(random: np.random.Generator, name: str, kind: Any) -> Feature:
-    more: dict[str, Any] = {}
-    if random.random() < 0.3:
-        more["transitions"] = {"mid": ("low", "high"), "top": ()}
-    if random.random() < 0.2:
-        more["avoid"] = ("high",)
-    if kind == "ordinal" and random.random() < 0.3:
-        more["direction"] = str(random.choice(["increase", "decrease"]))
-    if random.random() < 0.2:
-        more["pace"] = 0.5
-    more["fillable"] = bool(random.random() < 0.2)
+    more = some(
+        random,
+        transitions=(0.3, {"mid": ("low", "high"), "top": ()}),
+        avoid=(0.2, ("high",)),
+        direction=(0.3 * (kind == "ordinal"), str(random.choice(["increase", "decrease"]))),
+        pace=(0.2, 0.5),
+        fillable=(0.2, True),
+    )
     return Feature(name, kind, levels=LEVELS, **more)
 
 
@@ -140,15 +116,10 @@ def case(seed: int) -> tuple[Region, np.random.Generator]:
         name: [None if math.isnan(code) else LEVELS[int(code)] for code in column] if schema[name].levels else column
         for name, column in codes.items()
     })  # fmt: skip
-    given_: dict[str, Any] = {}
-    if random.random() < 0.3:
-        given_["max_changes"] = int(random.integers(1, 5))
-    if random.random() < 0.3 and (schema.clocks or schema.paced):
-        given_["max_months"] = int(random.integers(0, 30))
-    if random.random() < 0.3:
-        given_["bounds"] = {"n0": (2.25, 9.5)}
-    if random.random() < 0.2:
-        given_["immutable"] = ["n2"]
+    given_ = some(random, max_changes=(0.3, int(random.integers(1, 5))), bounds=(0.3, {"n0": (2.25, 9.5)}))
+    given_ |= some(random, immutable=(0.2, ["n2"]))
+    if schema.clocks or schema.paced:
+        given_ |= some(random, max_months=(0.3, int(random.integers(0, 30))))
     book = RuleBook(schema, [Law(law) for law in laws])
     return Region.of(Table.read(frame, schema), Constraints.of(given_), book=book), random
 

@@ -57,10 +57,9 @@ class Reference:
         self.own, self.start = region.factuals[owner].tolist(), region.start[owner].tolist()
         self.low, self.high = region.low[owner].tolist(), region.high[owner].tolist()
         self.frozen = region.frozen[owner].tolist()
-        self.excused = [
-            bool(law) and self.breaks(rule.formula, self.own)
-            for rule, law in zip(self.book.rules, self.book.is_law, strict=True)
-        ]
+        self.formulas = [rule.formula for rule in self.book.rules]
+        laws = zip(self.formulas, self.book.is_law, strict=True)
+        self.excused = [bool(law) and self.breaks(formula, self.own) for formula, law in laws]
 
     # cells
 
@@ -102,25 +101,20 @@ class Reference:
 
     def computed(self, row: Row) -> Row:
         for one in self.book.derivations:
+            own, value = self.own[one.column], self.value(one.expression, row)
             changed = not all(same(row[j], self.own[j]) for j in one.inputs)
-            value = self.value(one.expression, row)
-            if one.follows:
-                known = all(self.ordinary(j, row[j]) for j in one.inputs) and self.ordinary(
-                    one.column, self.own[one.column]
-                )
-                changed = changed and known and math.isfinite(value)
+            known = [(j, cells[j]) for j in one.inputs for cells in ((row, self.own) if one.keeps else (row,))]
             if one.keeps:
-                before, own = self.value(one.expression, self.own), self.own[one.column]
-                known = all(self.ordinary(j, cells[j]) for j in one.inputs for cells in (row, self.own))
-                if math.isfinite(before) and math.isfinite(value) and value != before:
-                    positive = min(own, before, value) > 0
-                    value = own * (value / before) if positive else own + (value - before)
-                else:
+                before = self.value(one.expression, self.own)
+                if not (math.isfinite(before) and math.isfinite(value)) or value == before:
                     value = own
-                changed = changed and known and self.ordinary(one.column, own) and math.isfinite(value)
-            row[one.column] = value if changed else self.own[one.column]
-        for one in self.book.derivations:
-            j = one.column
+                else:
+                    value = own * (value / before) if min(own, before, value) > 0 else own + (value - before)
+            if one.keeps or one.follows:
+                known.append((one.column, own))
+                changed = changed and math.isfinite(value) and all(self.ordinary(j, cell) for j, cell in known)
+            row[one.column] = value if changed else own
+        for j in (one.column for one in self.book.derivations):
             if self.features[j].numeric and row[j] != self.own[j]:
                 row[j] = rounded(row[j], self.features[j].step)
         return row
@@ -138,7 +132,7 @@ class Reference:
             return self.excess(formula.consequence, row)
         if isinstance(formula, And):
             return max(self.excess(part, row) if self.breaks(part, row) else 0.0 for part in formula.parts)
-        levels = any(self.region.schema[name].levels for name in formula.names)
+        levels = any(self.features[j].levels for j in self.columns(formula))
         if not isinstance(formula, Comparison) or formula.operator == "≠" or levels:
             return math.inf
         gap = abs(self.value(formula.left, row) - self.value(formula.right, row))
@@ -149,15 +143,17 @@ class Reference:
 
     def unkept(self, row: Row) -> list[int]:
         """The rules that a row breaks, but for laws that a column follows, or that its owner breaks by as much."""
-        found = []
-        for k, rule in enumerate(self.book.rules):
-            formula = rule.formula
-            alike = all(same(row[j], self.own[j]) for j in self.columns(formula))
-            size = self.excess(formula, row)
-            fine = self.excused[k] and (alike or (math.isfinite(size) and size <= self.excess(formula, self.own)))
-            if self.breaks(formula, row) and not self.book.followed[k] and not fine:
-                found.append(k)
-        return found
+        return [
+            k
+            for k, formula in enumerate(self.formulas)
+            if self.breaks(formula, row) and not self.book.followed[k] and not self.no_worse(k, row)
+        ]
+
+    def no_worse(self, k: int, row: Row) -> bool:
+        size = self.excess(self.formulas[k], row)
+        alike = all(same(row[j], self.own[j]) for j in self.columns(self.formulas[k]))
+        less = math.isfinite(size) and size <= self.excess(self.formulas[k], self.own)
+        return self.excused[k] and (alike or less)
 
     def undo(self, formula: Formula, row: Row) -> None:
         for j in self.columns(formula):
@@ -219,13 +215,9 @@ class Reference:
 
     def repaired(self, row: Row, pulls: bool) -> Row:
         row = list(row)
+        binding = [formula for formula, excused in zip(self.formulas, self.excused, strict=True) if not excused]
         for _ in range(3):
-            broken = [
-                rule.formula
-                for rule, excused in zip(self.book.rules, self.excused, strict=True)
-                if not excused and self.breaks(rule.formula, row)
-            ]
-            for formula in broken:
+            for formula in [formula for formula in binding if self.breaks(formula, row)]:
                 if self.breaks(formula, row):
                     self.repair(formula, row, pulls)
         return self.formed(row)
@@ -235,10 +227,9 @@ class Reference:
     def settled(self, row: Row, guide: Row | None) -> tuple[Row, bool]:
         row = self.formed(row)
         tried = row
-        for _ in range(2 if guide is not None else 0):
-            assert guide is not None
-            taken = {j for k in self.unkept(tried) for j in self.columns(self.book.rules[k].formula)}
-            tried = self.formed([guide[j] if j in taken else cell for j, cell in enumerate(tried)])
+        for model in [] if guide is None else [guide, guide]:
+            taken = {j for k in self.unkept(tried) for j in self.columns(self.formulas[k])}
+            tried = self.formed([model[j] if j in taken else cell for j, cell in enumerate(tried)])
             if self.unkept(row) and not self.unkept(tried):
                 row = tried
         for pulls in (True, False):

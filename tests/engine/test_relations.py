@@ -15,16 +15,6 @@ from attain.engine.typical import Relations
 CELLS = strategies.sampled_from([math.nan, -9.0, -8.0, -3.0, 0.0, 0.5, 1.0, 2.0, 7.5, 1e9])
 
 
-def interpolated(cell: float, knots: list[float], values: list[float]) -> float:
-    """The value of a line that is straight from knot to knot, and flat outside."""
-    if cell <= knots[0]:
-        return values[0]
-    for left, right, low, high in zip(knots, knots[1:], values, values[1:], strict=False):
-        if cell <= right:
-            return low + (high - low) * (cell - left) / (right - left)
-    return values[-1]
-
-
 class Slow:
     """Columns with knots and codes; relations with weights of each."""
 
@@ -38,13 +28,13 @@ class Slow:
         return -1
 
     def off(self, relation: dict[str, Any], row: list[float]) -> float:
-        told = relation["constant"]
+        predicted = relation["constant"]
         for k, cell in enumerate(row):
             weights, state, knots = relation["weights"][k], self.state(k, cell), self.columns[k]["knots"]
             if state >= 0:
-                told += weights[len(knots) + state]
+                predicted += weights[len(knots) + state]
             elif knots and not math.isnan(cell):
-                told += interpolated(cell, knots, weights[: len(knots)])
+                predicted += np.interp(cell, knots, weights[: len(knots)])
         j, about = relation["column"], relation["state"]
         state, column = self.state(j, row[j]), self.columns[j]
         if about <= -3:
@@ -54,10 +44,10 @@ class Slow:
         if about == -1:
             if state >= 0 or math.isnan(row[j]) or not column["knots"]:
                 return 0.0
-            return float((interpolated(row[j], column["knots"], column["ranks"]) - told) / relation["scale"])
+            return float((np.interp(row[j], column["knots"], column["ranks"]) - predicted) / relation["scale"])
         if state != about and not (state == -1 and about == -2):
             return 0.0
-        return float(max(1 - told, 0.0) / relation["scale"])
+        return float(max(1 - predicted, 0.0) / relation["scale"])
 
     def compiled(self) -> Relations:
         """The same, as the engine takes it; the states of a relation count among the codes of all columns."""
@@ -65,14 +55,9 @@ class Slow:
         first_knot, first_code = (np.cumsum([0, *map(len, parts)]) for parts in (knots, codes))
         weights = [list(chain(*relation["weights"])) for relation in self.relations]
         states = [one["state"] + (int(first_code[one["column"]]) if one["state"] >= 0 else 0) for one in self.relations]
+        ranks = chain(*(column["ranks"] for column in self.columns))
         return Relations(
-            (
-                first_knot,
-                list(chain(*knots)),
-                list(chain(*(column["ranks"] for column in self.columns))),
-                first_code,
-                list(chain(*codes)),
-            ),
+            (first_knot, list(chain(*knots)), list(ranks), first_code, list(chain(*codes))),
             np.array(weights, dtype=float).T.reshape(int(first_knot[-1] + first_code[-1]), len(weights)),
             ([one["column"] for one in self.relations], states),
             [one["constant"] for one in self.relations],
@@ -89,19 +74,13 @@ def made_up(draw: DrawFn) -> Slow:
         ranks = sorted(draw(strategies.lists(strategies.floats(0, 1), min_size=len(knots), max_size=len(knots))))
         codes = draw(strategies.lists(strategies.sampled_from([math.nan, -9.0, -8.0]), unique_by=repr, max_size=3))
         columns.append({"knots": knots, "ranks": ranks, "codes": codes})
-    relations = []
+    relations, sizes = [], [len(one["knots"]) + len(one["codes"]) for one in columns]
     for _ in range(draw(strategies.integers(0, 3))):
         j = draw(strategies.integers(0, len(columns) - 1))
-        sizes = [len(one["knots"]) + len(one["codes"]) for one in columns]
-        relations.append(
-            {
-                "column": j,
-                "state": draw(strategies.integers(-2 - len(columns), len(columns[j]["codes"]) - 1)),
-                "constant": draw(number),
-                "scale": draw(strategies.sampled_from([0.005, 0.2, 1.0])),
-                "weights": [draw(strategies.lists(number, min_size=n, max_size=n)) for n in sizes],
-            }
-        )
+        state = draw(strategies.integers(-2 - len(columns), len(columns[j]["codes"]) - 1))
+        constant, scale = draw(number), draw(strategies.sampled_from([0.005, 0.2, 1.0]))
+        weights = [draw(strategies.lists(number, min_size=n, max_size=n)) for n in sizes]
+        relations.append({"column": j, "state": state, "constant": constant, "scale": scale, "weights": weights})
     return Slow(columns, relations)
 
 

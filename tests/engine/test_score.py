@@ -1,7 +1,7 @@
 """The engine's scores, beside plain Python that adds the terms of one row at a time."""
 
-from itertools import chain, combinations, product
-from math import comb, factorial
+from itertools import permutations, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -13,8 +13,7 @@ from scipy.special import logit, softmax
 from attain.engine.score import LeastScore, LinearSums, States, SumScore
 from attain.engine.trees import TreeSums
 
-NUMERIC = [True, True, False]
-FIRST = [0, 3, 4, 8]
+NUMERIC, FIRST = [True, True, False], [0, 3, 4, 8]
 CODES = [-9.0, -8.0, np.nan, np.nan, 0.0, 1.0, 2.0, np.nan]
 STATES = States(NUMERIC, FIRST, CODES)
 """Numbers with two special codes, numbers, and three levels."""
@@ -24,15 +23,17 @@ ROWS = arrays(np.float64, st.tuples(st.integers(0, 5), st.just(3)), elements=CEL
 VALUES = st.lists(CELLS, min_size=1, max_size=70)
 
 
-def state_of(column: int, cell: float) -> int | None:
-    """The state of a cell, None for a number; a `KeyError` for a level that the column does not have."""
-    codes = CODES[FIRST[column] : FIRST[column + 1]]
-    for k, code in enumerate(codes):
-        if cell == code or (np.isnan(cell) and np.isnan(code)):
-            return FIRST[column] + k
-    if not NUMERIC[column]:
-        raise KeyError(cell)
-    return None
+def states_of(row: np.ndarray) -> list[int | None] | None:
+    """The state of each cell, None for a number; None for a row with a level that its column does not have."""
+    found: list[int | None] = []
+    for j, cell in enumerate(row):
+        state = [
+            k for k in range(FIRST[j], FIRST[j + 1]) if cell == CODES[k] or (np.isnan(cell) and np.isnan(CODES[k]))
+        ]
+        if not state and not NUMERIC[j]:
+            return None
+        found.append(state[0] if state else None)
+    return found
 
 
 class Linear:
@@ -45,74 +46,56 @@ class Linear:
         self.compiled = LinearSums(STATES, self.constant, self.slopes, self.terms)
 
     def sums(self, row: np.ndarray) -> np.ndarray:
-        total = self.constant.copy()
-        for j, cell in enumerate(row):
-            try:
-                state = state_of(j, cell)
-            except KeyError:
-                return np.full(len(total), np.nan)
-            total = total + (cell * self.slopes[j] if state is None else self.terms[state])
-        return total
+        total, states = self.constant.copy(), states_of(row)
+        for j, state in enumerate(states or ()):
+            total = total + (row[j] * self.slopes[j] if state is None else self.terms[state])
+        return total if states else np.full(len(total), np.nan)
 
 
 class Trees:
     """Random trees; the sums of one class each, or of all classes from each tree."""
 
     def __init__(self, seed: int, width: int, single: bool = False) -> None:
-        self.random, self.single = np.random.default_rng(seed), single
-        self.nodes: list[list[float]] = []
-        self.begin: list[int] = []
+        self.random, self.single, self.each = np.random.default_rng(seed), single, width if seed % 2 else 1
+        self.nodes: list[tuple[float, int, int]] = []
         self.leaves: list[np.ndarray] = []
-        self.sides = self.random.integers(0, 2, 200)
-        self.each = width if seed % 2 else 1
-        self.start = self.random.normal(size=width).astype(np.float32).astype(float)
-        self.refused = np.arange(8) == 3
-        self.roots, self.group = [], []
-        for _ in range(6):
-            self.roots.append(len(self.nodes))
-            self.group.append(0 if self.each == width else int(self.random.integers(width)))
-            self.nodes.append([])
-            self.begin.append(0)
-            self.grow(self.roots[-1], depth=0)
-        self.compiled = TreeSums(
-            STATES,
-            self.refused,
-            (np.array([tuple(node) for node in self.nodes], dtype=NODE), self.begin, self.sides),
-            (self.roots, self.group),
-            np.array(self.leaves),
-            self.start,
-            single,
-        )
+        self.start, self.refused = self.values(width), np.arange(8) == 3
+        self.group = [0 if self.each == width else int(self.random.integers(width)) for _ in range(6)]
+        self.roots = [self.grow(self.room(1), 0) for _ in range(6)]
+        self.begin, self.sides = self.random.integers(190, size=len(self.nodes)), self.random.integers(0, 2, 200)
+        nodes = np.array(self.nodes, dtype=NODE), self.begin, self.sides
+        trees, leaves = (self.roots, self.group), np.array(self.leaves)
+        self.compiled = TreeSums(STATES, self.refused, nodes, trees, leaves, self.start, single)
 
-    def grow(self, at: int, depth: int) -> None:
+    def values(self, n: int) -> np.ndarray:
+        return self.random.normal(size=n).astype(np.float32).astype(float)
+
+    def room(self, n: int) -> int:
+        """The place of n more nodes."""
+        self.nodes += [(0.0, -1, 0)] * n
+        return len(self.nodes) - n
+
+    def grow(self, at: int, depth: int) -> int:
         if self.random.random() < 0.2 * depth:
-            self.nodes[at] = [0.0, -1, len(self.leaves)]
-            self.leaves.append(self.random.normal(size=self.each).astype(np.float32).astype(float))
-            return
-        child = len(self.nodes)
-        self.nodes[at] = [self.random.choice([-1.0, 0.0, 0.5, 2.0]), int(self.random.integers(3)), child]
-        self.begin[at] = int(self.random.integers(190))
-        self.nodes += [[], []]
-        self.begin += [0, 0]
+            self.nodes[at] = 0.0, -1, len(self.leaves)
+            self.leaves.append(self.values(self.each))
+            return at
+        child = self.room(2)
+        self.nodes[at] = self.random.choice([-1.0, 0.0, 0.5, 2.0]), int(self.random.integers(3)), child
         self.grow(child, depth + 1)
         self.grow(child + 1, depth + 1)
+        return at
 
     def sums(self, row: np.ndarray) -> np.ndarray:
-        kind = np.float32 if self.single else np.float64
+        kind, states = np.float32 if self.single else np.float64, states_of(row)
         total = self.start.astype(kind)
-        try:
-            states = [state_of(j, cell) for j, cell in enumerate(row)]
-        except KeyError:
+        if states is None or any(state is not None and self.refused[state] for state in states):
             return np.full(len(total), np.nan)
-        if any(state is not None and self.refused[state] for state in states):
-            return np.full(len(total), np.nan)
-        for root, group in zip(self.roots, self.group, strict=True):
-            at = root
+        for at, group in zip(self.roots, self.group, strict=True):
             while self.nodes[at][1] >= 0:
                 threshold, column, child = self.nodes[at]
                 state = states[column]
-                second = row[column] > threshold if state is None else self.sides[self.begin[at] + state]
-                at = child + int(second)
+                at = child + int(row[column] > threshold if state is None else self.sides[self.begin[at] + state])
             total[group : group + self.each] += self.leaves[self.nodes[at][2]].astype(kind)
         return total.astype(np.float64)
 
@@ -142,11 +125,10 @@ def test_leads_along_a_column_are_those_of_the_rows_to_the_last_bit(model, rows,
 
 @pytest.mark.parametrize("target", [0, 2])
 def test_leads_of_several_classes_follow_from_softmax(target) -> None:
-    model = Linear(3, 3)
-    rows = np.random.default_rng(0).normal(size=(200, 3)) * 3
-    rows[:, 2] = np.random.default_rng(1).integers(0, 3, 200)
+    model, random = Linear(3, 3), np.random.default_rng(0)
+    rows = np.column_stack((random.normal(size=(200, 2)) * 3, random.integers(0, 3, 200)))
     sums = model.compiled(rows)
-    chance, others = softmax(sums, axis=1), np.delete(np.arange(3), target)
+    chance, others = softmax(sums, axis=1), [k for k in range(3) if k != target]
     own, best = chance[:, target], chance[:, others].max(axis=1)
     by_score = SumScore(model.compiled, 1.0, 0.4, target).leads(rows)
     np.testing.assert_allclose(by_score, sums[:, target] - sums[:, others].max(axis=1) - 0.4)
@@ -177,7 +159,7 @@ def test_of_two_scores_the_lesser_counts_and_what_one_does_not_know_is_unknown()
 
 
 @given(st.builds(Trees, st.integers(0, 20), st.just(1)), st.integers(0, 9))
-def test_shapley_values_are_those_of_all_coalitions(trees, seed) -> None:
+def test_shapley_values_are_the_mean_over_all_orders(trees, seed) -> None:
     random = np.random.default_rng(seed)
     rows = np.column_stack(
         [random.choice(some, 4) for some in ([-9.0, 0.0, 1.0, 3.0, np.nan], [-2.0, 0.2, 9.0], [0.0, 1.0, 2.0, np.nan])]
@@ -185,26 +167,22 @@ def test_shapley_values_are_those_of_all_coalitions(trees, seed) -> None:
     weights = np.array([[1 / (a * comb(a + b, a)) if a else 0.0 for b in range(4)] for a in range(4)])
     found = trees.compiled.shapley(rows[:2], rows[2:], weights)
     for i, k in product(range(2), range(2)):
-        own, other = rows[i], rows[2 + k]
-        for j in range(3):
-            rest, expected = [c for c in range(3) if c != j], 0.0
-            for chosen in chain.from_iterable(combinations(rest, size) for size in range(3)):
-                mixed = other.copy()
-                mixed[list(chosen)] = own[list(chosen)]
-                after = mixed.copy()
-                after[j] = own[j]
-                weight = factorial(len(chosen)) * factorial(2 - len(chosen)) / factorial(3)
-                expected += weight * (trees.sums(after)[0] - trees.sums(mixed)[0])
-            np.testing.assert_allclose(found[i, k, j], expected, atol=1e-12)
+        expected = np.zeros(3)
+        for order in permutations(range(3)):
+            mixed = rows[2 + k].copy()
+            for j in order:
+                before, mixed[j] = trees.sums(mixed)[0], rows[i, j]
+                expected[j] += (trees.sums(mixed)[0] - before) / 6
+        np.testing.assert_allclose(found[i, k], expected, atol=1e-12)
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    score = SumScore(Linear(0, 1).compiled, 1.0, 0.0)
-    with pytest.raises(ValueError, match="shape"):
-        score.leads(np.zeros((2, 4)))
-    with pytest.raises(ValueError, match="no column 3"):
-        score.leads_along(np.zeros((2, 3)), 3, [0.0])
-    with pytest.raises(ValueError, match="sums"):
-        SumScore(Linear(0, 1).compiled, 1.0, 0.0, 1)
-    with pytest.raises(ValueError, match="shape"):
-        Linear(0, 1).compiled(np.zeros((2, 4)))
+    sums = Linear(0, 1).compiled
+    for call, message in (
+        (lambda: SumScore(sums, 1.0, 0.0).leads(np.zeros((2, 4))), "shape"),
+        (lambda: SumScore(sums, 1.0, 0.0).leads_along(np.zeros((2, 3)), 3, [0.0]), "no column 3"),
+        (lambda: SumScore(sums, 1.0, 0.0, 1), "sums"),
+        (lambda: sums(np.zeros((2, 4))), "shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
