@@ -234,8 +234,8 @@ cdef double exponential(double x) noexcept nogil:
     """e^x for x ≤ 0, the same to the last bit on any machine: 2^k · e^r, with |r| ≤ log(2) / 2, by its series."""
     cdef double k, r, total = 1.0
     cdef int i
-    if x < -700:
-        return 0.0
+    if not x >= -700:  # NaN stays: the difference of two infinite leads
+        return 0.0 if x == x else x
     k = rint(x * 1.4426950408889634)
     r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
     for i in range(13, 0, -1):
