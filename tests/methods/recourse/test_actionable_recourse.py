@@ -20,7 +20,6 @@ from attain.methods.recourse import program
 from attain.methods.recourse.program import Choices, Chosen, FlipSet, Program, Row, cheapest, not_all
 from attain.search import problem
 from attain.search.problem import Deadline
-from attain.search.programs import Solution
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",)}),
@@ -191,8 +190,7 @@ def test_answers_are_proven_unless_the_solver_reached_its_limit(monkeypatch: pyt
 def test_a_limit_before_any_answer_is_not_called_no_recourse(monkeypatch: pytest.MonkeyPatch) -> None:
     explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False).fit(X, Y)
     expected = explainer.explain(MODEL, DENIED, target="yes").statuses
-    monkeypatch.setattr(program, "_MOST_LISTED", 0)
-    monkeypatch.setattr(program, "solve", lambda *a, **k: Solution(None, np.inf, False))
+    monkeypatch.setattr(program, "_solved", lambda *a, **k: Chosen(None, False))
     stopped = explainer.explain(MODEL, DENIED, target="yes").statuses
     assert Status.FOUND in expected
     assert stopped == tuple(Status.OUT_OF_REACH if one is Status.FOUND else one for one in expected)
@@ -225,14 +223,22 @@ def test_a_change_that_gains_nothing_is_made_where_a_rule_needs_it() -> None:
     assert (result.option_figures["proven"] == 1).all()
 
 
-def test_items_after_a_part_that_was_given_up_are_not_proven() -> None:
+def test_items_after_a_part_that_was_given_up_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     choices = [_choices(0, [0.0, 1.0], [0.0, 1.0]), _choices(1, [0.0, 1.5], [0.0, 1.0])]
     made = Program(choices, need=1.0, most=2)
     every = FlipSet(made, "total", _Check(), Deadline()).items()  # type: ignore[arg-type]
-    assert [(set(item.changed), item.proven) for item in every] == [({0}, True), ({1}, True), ({0, 1}, True)]
+    assert [(item.actions, item.proven) for item in every] == [([1, 0], True), ([0, 1], True), ([1, 1], True)]
+    real = program.cheapest
+    monkeypatch.setattr(
+        program, "cheapest", lambda made, *given: real(made, *given)._replace(proven=len(made.rows) != 1)
+    )
+    some = FlipSet(made, "total", _Check(), Deadline()).items()  # type: ignore[arg-type]
+    assert [(item.actions, item.proven) for item in some] == [([1, 0], True), ([0, 1], False), ([1, 1], False)]
     check = _Check({(0, 1): [not_all({0: np.array([True, False]), 1: np.array([False, True])})]})
-    some = FlipSet(made, "total", check, Deadline(), most_rounds=1).items()  # type: ignore[arg-type]
-    assert [(set(item.changed), item.proven) for item in some] == [({0}, True), ({0, 1}, False)]
+    monkeypatch.setattr(program, "MOST_ROUNDS", 1)
+    given_up = FlipSet(made, "total", check, Deadline())  # type: ignore[arg-type]
+    assert [item.actions for item in given_up.items()] == [[1, 0]]
+    assert not given_up.none()
 
 
 class _Check(dict[tuple[int, ...], list[Row]]):
@@ -281,9 +287,7 @@ def test_no_recourse_is_certified_exactly_where_brute_force_finds_none() -> None
     assert Status.FOUND in result.statuses
 
 
-def test_a_program_that_is_narrowed_keeps_its_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once the actions of such a program were thinned, and not its conditions: the call of all people was lost."""
-    monkeypatch.setattr(program, "_MOST_LISTED", 20)
+def test_local_models_keep_rules() -> None:
     explainer = ActionableRecourse(Schema(FEATURES, rules=RULES), figures=False, samples=60, budget=800).fit(X, Y)
     result = explainer.explain(MODEL.predict, DENIED, target="yes", errors="raise")
     answers = result.frame[result.found]

@@ -1,24 +1,25 @@
 """The cheapest choice of a program against brute force."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
 
 from attain.methods.recourse import program as programs
-from attain.methods.recourse.program import Choices, Program, cheapest, most_gain, not_all
+from attain.methods.recourse.program import Choices, Chosen, Program, cheap_choice, cheapest, most_gain, not_all
 
 ACTION = st.tuples(st.integers(1, 40), st.integers(-20, 40), st.integers(1, 2))
 GROUPS = st.lists(st.lists(ACTION, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
-@pytest.mark.parametrize("listed", [20_000, 0], ids=["listed", "HiGHS"])
 @pytest.mark.parametrize("kind", ["total", "max"])
 @settings(max_examples=40, deadline=None)
 @given(actions=GROUPS, need=st.integers(-10, 120), most=st.integers(1, 8), seed=st.integers(0, 99))
-def test_the_optimum_is_that_of_all_choices(listed: int, kind, actions, need: int, most: int, seed: int) -> None:
+def test_the_optimum_is_that_of_all_choices(kind, actions, need: int, most: int, seed: int) -> None:
     """With a few conditions that not all of some groups have their actions in some sets."""
     groups = [
         Choices(
@@ -48,12 +49,10 @@ def test_the_optimum_is_that_of_all_choices(listed: int, kind, actions, need: in
         costs = [float(g.cost[a]) for g, a in zip(groups, choice, strict=True)]
         return (max(costs), sum(costs)) if kind == "max" else (sum(costs),)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs, "_MOST_LISTED", listed)
-        chosen, proven = cheapest(Program(groups, wanted, most, rows), kind, np.inf)
-        guessed, _ = cheapest(Program(groups, wanted, most, rows), kind, np.inf, proving=False)
+    chosen, proven = cheapest(Program(groups, wanted, most, rows), kind, np.inf)
+    guessed = cheap_choice(Program(groups, wanted, most, rows))
     assert proven
-    assert guessed is None or tuple(guessed) in good
+    assert guessed is None or tuple(guessed) in fits
     if not good:
         assert chosen is None
         assert fits or most_gain(groups, most) < wanted
@@ -61,15 +60,6 @@ def test_the_optimum_is_that_of_all_choices(listed: int, kind, actions, need: in
         assert tuple(chosen) in good
         assert cost(chosen) == pytest.approx(min(map(cost, good)), abs=1e-9)
         assert most_gain(groups, most) == pytest.approx(max(g for g, k in zip(gain, changes, strict=True) if k <= most))
-
-
-def test_choices_are_listed_among_more_groups_than_an_array_has_dimensions() -> None:
-    still = Choices(np.array([0]), np.zeros((1, 1)), np.zeros((1, 1), dtype=bool), np.zeros(1), np.zeros(1))
-    moved = Choices(
-        np.array([1]), np.zeros((3, 1)), np.array([[False], [True], [True]]), np.arange(3.0), np.arange(3.0)
-    )
-    program = Program([*[still] * 50, moved, *[still] * 49, moved], 3.0, 2)
-    assert programs._listed(program).actions == [*[0] * 50, 1, *[0] * 49, 2]
 
 
 @settings(max_examples=25, deadline=None)
@@ -83,15 +73,54 @@ def test_actions_that_are_left_out_are_of_no_use(seed: int, number: int, most: i
         gains = np.append(0.0, random.normal(size=len(cells) - 1))
         groups.append(Choices(np.array([g]), cells, cells > 0, costs, gains))
     program = Program(groups, share * most_gain(groups, number), number)
-    every = programs._programmed(program, np.inf)
+    every = programs._solved(program, np.inf)
     found = cheapest(program, "total", np.inf)
     assert every.actions is not None
     assert found.actions is not None
     assert program.total(found.actions) == pytest.approx(program.total(every.actions), abs=1e-7)
 
 
-def test_nothing_is_begun_without_time_left() -> None:
-    stay = Choices(np.array([0]), np.zeros((1, 1)), np.zeros((1, 1), dtype=bool), np.zeros(1), np.zeros(1))
-    program = Program([stay], 0.0, 1)
-    assert cheapest(program, "total", 0.0) == (None, False)
-    assert cheapest(program, "total", 1.0) == ([0], True)
+def knapsack(least: float, seconds: float = np.inf) -> Chosen:
+    """The cheapest of 30 items that weigh `least`: hard, as cost and weight are nearly the same."""
+    random = np.random.default_rng(0)
+    weights = random.integers(1000, 2000, 30).astype(float)
+    moved = np.array([[False], [True]])
+    groups = [
+        Choices(np.array([g]), moved * 1.0, moved, np.array([0.0, cost]), np.array([0.0, weight]))
+        for g, (weight, cost) in enumerate(zip(weights, weights + random.random(30), strict=True))
+    ]
+    total = least * weights.sum()
+    found = cheapest(Program(groups, total, 30), "total", seconds)
+    assert found.actions is None or weights @ found.actions >= total - 1e-6
+    return found
+
+
+@pytest.mark.parametrize(
+    ("least", "nodes", "seconds", "found", "proven"),
+    [
+        (0.01, 10_000, np.inf, True, True),
+        (1.01, 10_000, np.inf, False, True),
+        (0.5, 1, np.inf, True, False),
+        (0.5, 0, np.inf, False, False),
+        (0.01, 10_000, 0.0, False, False),
+    ],
+    ids=["an optimum", "no solution", "a limit", "a limit before any solution", "no time"],
+)
+def test_what_a_limit_leaves_is_not_proven(
+    monkeypatch: pytest.MonkeyPatch, least: float, nodes: int, seconds: float, found: bool, proven: bool
+) -> None:
+    monkeypatch.setattr(programs, "NODES", nodes)
+    chosen = knapsack(least, seconds)
+    assert (chosen.actions is not None, chosen.proven) == (found, proven)
+
+
+def test_the_time_left_is_the_limit_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def stopped(*_: Any, options: dict[str, Any], **__: Any) -> OptimizeResult:
+        limits.append(options["time_limit"])
+        return OptimizeResult(x=None, status=1)
+
+    monkeypatch.setattr(programs, "milp", stopped)
+    assert knapsack(0.5, seconds=7.0) == (None, False)
+    assert limits == [7.0]

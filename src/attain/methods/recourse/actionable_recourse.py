@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, Literal
@@ -14,28 +14,24 @@ from scipy.special import logit
 from attain.core.arrays import first_of_each
 from attain.core.checks import check_choice, check_integer
 from attain.methods.base import Explainer, choice, integer
-from attain.methods.recourse.actions import ActionGrid, Actions, RuleCuts
-from attain.methods.recourse.program import FlipSet, Item, RecourseCost
+from attain.methods.recourse.actions import ActionGrid, Actions, PercentilePrices
+from attain.methods.recourse.program import FlipSet, Item, RecourseCost, cheap_choice
+from attain.methods.recourse.rule_cuts import RuleCuts, row_of
 from attain.models.encoding import Encoding
 from attain.models.goal import StructureError
-from attain.models.scores import LinearScore, linear_score
+from attain.models.scores import LinearScore, decision_scores, linear_score
 from attain.population.population import DecidedPopulation, Population
 from attain.population.space import MeasuringSpace
 from attain.results.status import Status
 from attain.search.moves import Moves
 from attain.search.pool import Pool, diverse
 from attain.search.problem import Answers, Problem, sparse
-from attain.search.programs import factual_scores
 
 _ROWS_AT_ONCE: Final = 1_000
 _NUDGES: Final = (1e-10, 1e-7, 1e-4)
 """How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
 _PROPOSED: Final = 2
-"""Items of a local model's flip set that are asked of the real one, for each gain."""
-_MOST_ROUNDS: Final = 5
-"""How often the program of a local model, which is a guess in any case, is solved for one item."""
-_FEW: Final = 30
-"""The most features for which a second item is proposed."""
+"""Choices by a local model that are asked of the real one, for each gain."""
 _RADII: Final = (1.0, 3.0)
 """Half of the records are drawn from each of these balls, in standard deviations."""
 _ROUNDS: Final = 4
@@ -61,14 +57,14 @@ class ActionableRecourse(Explainer):
       with more than 60,000 joint actions, so that a cheaper answer may exist. Where no allowed change can flip the
       decision, the status is `NO_RECOURSE`. That is certain for every value that the schema, the constraints and the
       range of the training data allow, on the grid or not; where it cannot be shown, the status is `OUT_OF_REACH`.
-    - for any other a local linear model is fitted round each row (`LocalSearch`), each item is
-      verified on the real classifier, and the figure `proven` is missing.
+    - for any other a local linear model is fitted round each row (`LocalSearch`), cheap choices by it are verified on
+      the real classifier, and the figure `proven` is missing.
 
     Keeps by construction: immutable cells, bounds, steps, directions, ranges, transitions, special codes and missing
     cells (states with actions of their own), `max_changes`, and derived columns, which give the features that they are
     computed from joint actions. Rules between features and laws are added where an optimum breaks them, and the program
     is solved again: a linear one as it is, any other by the actions that break it together. So the answer is the
-    cheapest of all that keep them.
+    cheapest of all that keep them. With a local model, rules are kept by repair where that is easy, else by rejection.
 
     Several options change different sets of features each.
 
@@ -138,19 +134,25 @@ class ActionableRecourse(Explainer):
             return None
 
     def search(self, problem: Problem) -> Answers:
-        actions = Actions(problem.region, self.grid_, self.population_.percentiles, self.cost)
+        prices = PercentilePrices(self.population_.percentiles, self.cost, len(self.population_.values))
+        actions = Actions(problem.region, self.grid_, prices, largest=self.cost == "max")
         if problem.inspected is None:
             return LocalSearch(self, problem, actions).answers()
         return exact_recourse(problem, actions, problem.inspected)
 
 
-def exact_recourse(problem: Problem, actions: Actions, score: LinearScore) -> Answers:
-    """The flip set of every row for a linear score, each item asked of the model itself.
+def exact_recourse(
+    problem: Problem,
+    actions: Actions,
+    score: LinearScore,
+    listed: Callable[[FlipSet], Iterator[Item]] = FlipSet.items,
+) -> Answers:
+    """The flip set of every row for a linear score, each of the items `listed` asked of the model itself.
 
     An item refused because of rounding is asked for again with a little more gain. Nobody takes more than an even share
     of the time that is left.
     """
-    deadline, before = problem.ledger.deadline, factual_scores(problem, score)
+    deadline, before = problem.ledger.deadline, _factual_scores(problem, score)
     status = [Status.OUT_OF_REACH] * len(problem)
     kept: list[Item] = []
     rows, owners = np.empty((0, len(problem.region.schema))), np.empty(0, dtype=np.intp)
@@ -169,8 +171,9 @@ def exact_recourse(problem: Problem, actions: Actions, score: LinearScore) -> An
             need = score.threshold - before[i] + nudge * max(1.0, abs(before[i]), abs(score.threshold))
             program = actions.program(i, score, float(need))
             cuts = RuleCuts(problem.region, i, program, score)
-            flip_set = FlipSet(program, actions.kind, cuts, deadline.share(len(waiting) - place))
-            found = list(islice(flip_set.items(), affordable))
+            cost: RecourseCost = "max" if actions.largest else "total"
+            flip_set = FlipSet(program, cost, cuts, deadline.share(len(waiting) - place))
+            found = list(islice(listed(flip_set), affordable))
             proposed += [(i, item, cuts.row(item.actions)) for item in found]
             if not found and nudge == _NUDGES[0] and flip_set.none():
                 status[i] = Status.NO_RECOURSE
@@ -187,12 +190,22 @@ def exact_recourse(problem: Problem, actions: Actions, score: LinearScore) -> An
     return Answers(rows, owners, np.array([item.cost for item in kept]), status, figures)
 
 
+def _factual_scores(problem: Problem, score: LinearScore) -> np.ndarray:
+    """The score of each row, (n,); the model is asked where a cell is missing that never is in the training data."""
+    own = score.score(problem.region.start)
+    unknown = np.flatnonzero(np.isnan(own))
+    if unknown.size:
+        problem.ledger.charge(unknown)
+        own[unknown] = decision_scores(problem.goal, problem.region.start[unknown])
+    return own
+
+
 class LocalSearch:
     """The search by a linear model of any classifier in the neighbourhood of each row.
 
     Records are drawn round the row and scored. A weighted ridge regression in the measuring space, through the row's
-    own score, says which cells help. The flip set of that model is a proposal: each item is asked of the real
-    classifier, and what it answers goes into the next round's regression.
+    own score, says which cells help. Cheap choices by that model are proposals: each is asked of the real classifier,
+    and what it answers goes into the next round's regression.
     """
 
     def __init__(self, settings: ActionableRecourse, problem: Problem, actions: Actions) -> None:
@@ -266,7 +279,7 @@ class LocalSearch:
         return self._space.sparse(self._rows), score, wanted
 
     def _proposals(self, i: int, points: csr_array, score: np.ndarray, wanted: float) -> Iterator[np.ndarray]:
-        """The first items of the flip sets of row i's local model, for each gain, as rows (1, d)."""
+        """For each gain, a cheap choice by row i's local model, and one without its dearest change; rows (1, d)."""
         mine = np.flatnonzero(self._owners == i)
         if len(mine) < 2:
             return
@@ -275,15 +288,16 @@ class LocalSearch:
         model = _linear(self._space, _slopes(moves, score[mine] - score[own]))
         lacking = max(wanted - float(score[own]), _EDGE)
         program = self._actions.program(i, model, 0.0)
-        # a second item takes a program for each feature
-        number = _PROPOSED if len(program.choices) <= _FEW else 1
-        cuts, until = RuleCuts(self._problem.region, i, program), self._problem.ledger.deadline
         for overshoot in _OVERSHOOTS:
             needed = replace(program, need=overshoot * lacking)
-            flip_set = FlipSet(needed, self._actions.kind, cuts, until, _MOST_ROUNDS, proving=False)
-            for item in islice(flip_set.items(), number):
-                yield cuts.row(item.actions)
-            program = flip_set.program
+            for _ in range(_PROPOSED):
+                chosen = cheap_choice(needed)
+                if chosen is None:
+                    break
+                yield row_of(self._problem.region, i, program.choices, chosen)
+                dearest = int(np.argmax([group.cost[a] for group, a in needed.at(chosen)]))
+                keeps = [np.arange(1 if g == dearest else size) for g, size in enumerate(needed.sizes)]
+                needed = needed.where(keeps)
 
 
 def _linear(space: MeasuringSpace, slopes: np.ndarray) -> LinearScore:

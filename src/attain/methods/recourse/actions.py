@@ -1,11 +1,11 @@
-"""The actions of a row: for each free feature what each costs and gains; and the rules, as conditions on them.
+"""The actions of a row: for each free feature, what each costs and gains.
 
 An action a of feature j writes the cell v. For a linear score w and the percentile Q_j of the training rows,
 
     gain[a] = w_j(v) − w_j(x_j)        cost[a] = weight_j · |Q_j(v) − Q_j(x_j)| + 1e-9,
 
-with weight_j the feature's cost, and 1 in place of the difference where v or x_j has no percentile. The first action of
-a group is to stay: it costs and gains 0.
+with weight_j the feature's cost, and 1 in place of the difference where v or x_j has no percentile. Other `Prices` have
+other places than percentiles. The first action of a group is to stay: it costs and gains 0.
 
 Features are groups of one, unless a column that costs or gains something is computed from several: these are one group,
 whose joint actions are written out. Where they would be too many, the features stay apart, and a computed column counts
@@ -15,26 +15,20 @@ as if nothing else moved.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
-from attain.methods.recourse.program import Choices, Program, RecourseCost, Row, not_all
+from attain.methods.recourse.program import Choices, Program, RecourseCost
 from attain.models.scores import LinearScore
 from attain.population.percentiles import Percentiles
 from attain.schema import Schema
-from attain.search.programs import LinearRule, linear_rules
-from attain.tables import Region, on_grid, ordinary, snapped, unchanged
+from attain.tables import Region, on_grid, ordinary, snapped
 
 _MOST_JOINT: Final = 60_000
 """The most joint actions of one group that are written out."""
 _PER_CHANGE: Final = 1e-9
 """Between choices of equal cost, the one with fewer changes wins."""
-_MOST_TRIED: Final = 20_000
-"""The most rows by which a cut is widened to further actions of one group."""
-_LIMITS: Final = -1
-"""In place of a rule's position: that computed columns stay within their limits."""
 
 
 class ActionGrid:
@@ -45,7 +39,6 @@ class ActionGrid:
     """
 
     def __init__(self, schema: Schema, values: np.ndarray, grid: str | int) -> None:
-        self.n_rows = len(values)
         self.points = [
             _points(np.unique(values[ordinary(feature, values[:, j]), j]), feature.step, grid)
             if feature.numeric
@@ -66,24 +59,46 @@ def _points(distinct: np.ndarray, step: float | None, grid: str | int) -> np.nda
     return np.unique(on_grid(points, step))
 
 
-class Actions:
-    """The actions of each row of a region, and its program for a score."""
+class Prices(Protocol):
+    """What changes cost: how far apart two cells lie on the scale of their column, or the price of a switch."""
 
-    def __init__(self, region: Region, grid: ActionGrid, percentiles: Percentiles, cost: RecourseCost) -> None:
-        self.kind, self._region, self._grid, self._percentiles = cost, region, grid, percentiles
-        self._standing = percentiles.of(region.factuals)
+    def places(self, j: int, cells: np.ndarray) -> np.ndarray:
+        """Where cells stand on the scale of column j; NaN for those that have no place on it."""
+        ...
+
+    def switch(self, j: int, own: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """What a change of column j costs where the own cell or the new one has no place."""
+        ...
+
+
+class PercentilePrices:
+    """Percentiles of training rows, or log(1 − percentile) for the local cost; a switch costs 1."""
+
+    def __init__(self, percentiles: Percentiles, cost: RecourseCost, n_rows: int) -> None:
+        self._percentiles, self._local, self._least = percentiles, cost == "local", 0.5 / n_rows
+
+    def places(self, j: int, cells: np.ndarray) -> np.ndarray:
+        places = self._percentiles.of(cells[:, None], [j])[:, 0]
+        return np.log(np.maximum(1 - places, self._least)) if self._local else places
+
+    def switch(self, j: int, own: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        return np.ones(len(cells))
+
+
+class Actions:
+    """The actions of each row of a region, and its program for a score. `largest`: the largest cost counts, not all."""
+
+    def __init__(self, region: Region, grid: ActionGrid, prices: Prices, *, largest: bool = False) -> None:
+        self.largest, self._region, self._prices = largest, region, prices
         self._points: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._ends: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        """The first and the last value of a column that each row may reach, and their percentiles, (n, 2) each."""
+        """The first and the last value of a column that each row may reach, and their places, (n, 2) each."""
         for j in region.schema.free_columns.tolist():
             if region.schema.features[j].numeric:
                 low, high, step = region.low[:, j], region.high[:, j], region.schema.features[j].step
                 ends = np.column_stack((snapped(low, step, low, high), snapped(high, step, low, high)))
-                self._ends[j] = ends, self._percentile(j, ends.ravel()).reshape(ends.shape)
-                self._points[j] = grid.points[j], self._percentile(j, grid.points[j])
-
-    def _percentile(self, j: int, cells: np.ndarray) -> np.ndarray:
-        return self._percentiles.of(cells[:, None], [j])[:, 0]
+                self._ends[j] = ends, prices.places(j, ends.ravel()).reshape(ends.shape)
+                self._points[j] = grid.points[j], prices.places(j, grid.points[j])
 
     def program(self, i: int, score: LinearScore, need: float) -> Program:
         """The program of row i, which lacks `need` in score."""
@@ -115,35 +130,36 @@ class Actions:
 
     def _single(self, i: int, j: int, score: LinearScore) -> Choices:
         """Staying, and every other cell that column j of row i may hold."""
-        before = self._region.factuals[i, j]
-        cells, standing = self._cells(i, j)
+        before = self._region.factuals[[i], j]
+        cells, places = self._cells(i, j)
         other = cells != before
-        cells, standing = np.append(before, cells[other]), standing[other]
-        cost = np.append(0.0, self._shift(self._standing[i, j], standing) * self._region.cost[i, j] + _PER_CHANGE)
+        cells, places = np.append(before, cells[other]), places[other]
+        price = self._price(j, before, cells[1:], self._prices.places(j, before), places)
+        cost = np.append(0.0, price * self._region.cost[i, j] + _PER_CHANGE)
         weight = score.weight(j, cells)
         gain = np.append(0.0, np.nan_to_num(weight[1:] - weight[0], nan=-np.inf))
         moved = np.arange(len(cells))[:, None] > 0
         return Choices(np.array([j]), cells[:, None], moved, cost, gain, self._exhaustive(i, j, cells))
 
     def _cells(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """The cells that column j of row i may hold, and their percentiles; its own may be among them."""
+        """The cells that column j of row i may hold, and their places; its own may be among them."""
         region, feature = self._region, self._region.schema.features[j]
         if not feature.numeric:
             levels = np.flatnonzero(region.levels(j)[i]).astype(np.float64)
-            return levels, self._percentile(j, levels)
+            return levels, self._prices.places(j, levels)
         codes = np.array(list(feature.special), dtype=np.float64)
         allowed = region.states[j][i] if len(codes) else np.ones(1, dtype=bool)
-        values, standing = np.empty(0), np.empty(0)
+        values, found = np.empty(0), np.empty(0)
         if allowed[-1]:
             (points, places), (ends, ends_places) = self._points[j], self._ends[j]
             first, last = np.searchsorted(points, region.low[i, j]), np.searchsorted(points, region.high[i, j], "right")
             values, at = np.unique(np.append(points[first:last], ends[i]), return_index=True)
-            standing = np.append(places[first:last], ends_places[i])[at]
+            found = np.append(places[first:last], ends_places[i])[at]
             kept = np.isfinite(values) & (values != on_grid(region.factuals[[i], j], feature.step)[0])
             kept &= ~np.isin(values, codes)
-            values, standing = values[kept], standing[kept]
+            values, found = values[kept], found[kept]
         codes = codes[allowed[:-1]]
-        return np.append(values, codes), np.append(standing, self._percentile(j, codes))
+        return np.append(values, codes), np.append(found, self._prices.places(j, codes))
 
     def _exhaustive(self, i: int, j: int, cells: np.ndarray) -> bool:
         """Whether these cells are all that column j of row i may hold, not only those on the grid."""
@@ -173,138 +189,28 @@ class Actions:
             columns, cells, np.column_stack([part.moved for part in joint]), self._total(cost), gain, exhaustive
         )
 
-    def _shift(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """|after − before|, or the difference of log(1 − Q) for the local cost; 1 where one is not known."""
-        if self.kind == "local":
-            least = 0.5 / self._grid.n_rows
-            before, after = (np.log(np.maximum(1 - place, least)) for place in (before, after))
-        shift = np.abs(after - before)
-        return np.asarray(np.where(np.isnan(shift), 1.0, shift))
+    def _price(
+        self, j: int, own: np.ndarray, cells: np.ndarray, own_places: np.ndarray, places: np.ndarray
+    ) -> np.ndarray:
+        """What changes of column j cost, but for the feature's weight."""
+        price = np.abs(places - own_places)
+        switches = np.isnan(price)
+        return np.where(switches, self._prices.switch(j, own, cells), price) if switches.any() else price
 
     def costs(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each cell of each row costs, (m, d); 0 where it stays."""
-        shift = self._shift(self._standing[owners], self._percentiles.of(rows)) * self._region.cost[owners]
-        return np.where(self._region.changed(rows, owners), shift, 0.0)
+        own, costs = self._region.factuals[owners], np.zeros(rows.shape)
+        changed = self._region.changed(rows, owners)
+        for j in np.flatnonzero(changed.any(axis=0)).tolist():
+            at = np.flatnonzero(changed[:, j])
+            before, after = own[at, j], rows[at, j]
+            price = self._price(j, before, after, self._prices.places(j, before), self._prices.places(j, after))
+            costs[at, j] = price * self._region.cost[owners[at], j]
+        return costs
 
     def cost(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """What each row costs, (m,): the largest of its cells' costs, or their sum."""
         return self._total(self.costs(rows, owners))
 
     def _total(self, costs: np.ndarray) -> np.ndarray:
-        return np.asarray(costs.max(axis=1, initial=0.0) if self.kind == "max" else costs.sum(axis=1))
-
-
-class RuleCuts:
-    """What rules out choices of row i: conditions by the rules that they break.
-
-    A linear rule is stated as it is. Any other, and a linear one that the solver's tolerance lets a choice break, gives
-    cuts: sets of actions of the features that it is about, of which not all may be chosen from at once. With a `score`,
-    choices that do not meet the goal by it are ruled out too, without asking the model.
-    """
-
-    def __init__(self, region: Region, i: int, program: Program, score: LinearScore | None = None) -> None:
-        self._region, self._i, self._choices, self._score = region, i, program.choices, score
-        self._group = {int(j): g for g, group in enumerate(program.choices) for j in group.columns}
-        self._stated: set[int] = set()
-
-    def row(self, actions: list[int]) -> np.ndarray:
-        """The choice as a row with its computed columns, (1, d)."""
-        return self._rows(actions, {})
-
-    def __call__(self, actions: list[int]) -> list[Row]:
-        """Conditions by the rules that the choice breaks; none where it is allowed."""
-        region, row, owner = self._region, self.row(actions), np.array([self._i])
-        broken = np.flatnonzero(~region.kept(row, owner)[0]).tolist()
-        if not broken:
-            final, admitted = region.form_and_admit(row, owner)
-            if admitted[0] and unchanged(final, row).all():
-                # a score that is not known (a missing cell that no training row has) is left to the model
-                short = self._score is not None and self._score.score(row)[0] < self._score.threshold
-                return [self._only(actions)] if short else []
-            if not region.violations(row, owner)["derived"][0]:
-                return [self._only(actions)]
-            broken = [_LIMITS]
-        return [condition for k in broken for condition in self._linear(k) or self._cuts(actions, k)]
-
-    def _linear(self, k: int) -> list[Row]:
-        """Rule k as conditions, if it is linear, holds for the row, and was not among them before."""
-        region = self._region
-        if k in self._stated or k == _LIMITS or region.book.rules[k] not in region.binding(self._i):
-            return []
-        self._stated.add(k)
-        parts = linear_rules(region.book.rules[k], region.schema)
-        if any(not region.book.following.isdisjoint(part.weights) for part in parts):
-            return []
-        return [condition for part in parts for condition in self._linear_rows(part)]
-
-    def _linear_rows(self, rule: LinearRule) -> Iterator[Row]:
-        """A linear rule as conditions, one for each side; a missing or special cell lifts it."""
-        sums, lifted, fixed, scale = dict[int, np.ndarray](), dict[int, np.ndarray](), 0.0, 1.0
-        for j, weight in rule.weights.items():
-            g = self._group.get(j)
-            group = None if g is None else self._choices[g]
-            cells = self._region.start[[self._i], j] if group is None else group.cells[:, group.columns == j][:, 0]
-            known = ordinary(self._region.schema.features[j], cells)
-            terms = weight * np.where(known, cells, 0.0)
-            scale += float(np.abs(terms).max())
-            if g is not None:
-                sums[g] = sums.get(g, 0.0) + terms
-                lifted[g] = lifted.get(g, False) | ~known
-            elif known[0]:
-                fixed += float(terms[0])
-            else:
-                return
-        for side, sign in ((rule.high, 1.0), (rule.low, -1.0)):
-            if math.isfinite(side):
-                room = scale + abs(side)
-                yield Row({g: sign * sums[g] / room - 2.0 * lifted[g] for g in sums}, sign * (side - fixed) / room)
-
-    def _only(self, actions: list[int]) -> Row:
-        """A cut that rules out this choice alone."""
-        pairs = enumerate(zip(self._choices, actions, strict=True))
-        return not_all({g: np.arange(len(group)) == a for g, (group, a) in pairs})
-
-    def _cuts(self, actions: list[int], k: int) -> list[Row]:
-        """Sets of actions that break rule k together, the chosen ones among them, begun at either end of its groups."""
-        region = self._region
-        names = () if k == _LIMITS else region.book.rules[k].names
-        columns = {region.schema.position(name) for name in names} or {one.column for one in region.book.derivations}
-        for one in reversed(region.book.derivations):
-            columns |= set(one.inputs) if one.column in columns else set()
-        groups = sorted({self._group[j] for j in columns if j in self._group})
-        orders = (groups, groups[::-1]) if len(groups) > 1 else (groups,)
-        return [self._widened(actions, k, order) for order in orders]
-
-    def _widened(self, actions: list[int], k: int, groups: list[int]) -> Row:
-        """Actions of these groups of which any that are chosen together break rule k, the chosen ones among them.
-
-        Group after group takes in all actions that break it with whatever the groups before have taken in.
-        """
-        taken = {g: np.array([actions[g]]) for g in groups}
-        for g in groups:
-            alone = self._breaking(actions, k, {g: np.arange(len(self._choices[g]))})
-            others = {h: widened for h, widened in taken.items() if h != g and len(widened) > 1}
-            if math.prod(map(len, others.values())) * len(alone) <= _MOST_TRIED:
-                taken[g] = self._breaking(actions, k, {g: alone, **others}) if others else alone
-        return not_all({g: np.isin(np.arange(len(self._choices[g])), widened) for g, widened in taken.items()})
-
-    def _breaking(self, actions: list[int], k: int, varied: dict[int, np.ndarray]) -> np.ndarray:
-        """The actions of the first group that break rule k with all of the other groups', the rest as chosen."""
-        first, *_ = varied.values()
-        rows = self._rows(actions, varied)
-        owners = np.full(len(rows), self._i)
-        region = self._region
-        broken = region.violations(rows, owners)["derived"] if k == _LIMITS else ~region.kept(rows, owners)[:, k]
-        return np.asarray(first[broken.reshape(len(first), -1).all(axis=1)])
-
-    def _rows(self, actions: list[int], varied: dict[int, np.ndarray]) -> np.ndarray:
-        """The rows with the chosen cells, in some groups every combination of these actions, and computed columns."""
-        sizes = [len(taken) for taken in varied.values()]
-        picks = np.indices(sizes).reshape(len(sizes), math.prod(sizes))
-        owners = np.full(math.prod(sizes), self._i)
-        rows = self._region.start[owners]
-        for group, a in zip(self._choices, actions, strict=True):
-            rows[:, group.columns] = group.cells[a]
-        for (g, taken), pick in zip(varied.items(), picks, strict=True):
-            rows[:, self._choices[g].columns] = self._choices[g].cells[taken[pick]]
-        return self._region.derived(rows, self._region.factuals[owners])
+        return np.asarray(costs.max(axis=1, initial=0.0) if self.largest else costs.sum(axis=1))

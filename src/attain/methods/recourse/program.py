@@ -7,40 +7,35 @@ A choice takes one action a_g from each group g:
 and further linear conditions. HiGHS solves it, with one binary variable for each action that a cheapest choice may
 have.
 
-A flip set is the cheapest choice, then the cheapest ones that change other features. A program is solved without any
-rule first. Where the choice breaks one, that rule is added as a condition, and the program is solved again: a choice
-that keeps all rules is the cheapest of those that do. Further choices come from splitting what is left into parts, each
-with some features that must change and some that must not (Lawler's procedure), and always opening the part with the
-cheapest choice.
+A flip set is the cheapest choice, then the cheapest ones that change other sets of features: each set that was found is
+ruled out by one more condition. A program is solved without any rule first. Where the choice breaks one, conditions
+that rule it out are added, and the program is solved again: a choice that keeps all rules is the cheapest of those that
+do.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from itertools import count
-from typing import Final, Literal, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.optimize import LinearConstraint
+from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from attain.search.problem import Deadline
-from attain.search.programs import solve, unbeaten
 
 RecourseCost: TypeAlias = Literal["total", "max", "local"]
-Features: TypeAlias = frozenset[int]
 
+NODES: Final = 10_000
+"""The most nodes HiGHS may open; then the best solution so far is taken."""
 MOST_ROUNDS: Final = 200
 """How often a part is solved again, with further conditions, before it is given up."""
 _SLACK: Final = 1e-9
 _UNIT: Final = 1e-4
 """The unit of cost in which programs are solved: HiGHS takes totals for equal that differ by less than 1e-6."""
-_MOST_LISTED: Final = 20_000
-"""The most choices of a program that are listed; HiGHS takes some milliseconds for the smallest program."""
 _WIDER: Final = 4.0
 """How much farther from the bound actions are taken, where those nearer to it allow no choice."""
 _DEAREST: Final = 1e12
@@ -81,23 +76,17 @@ class Choices:
         return np.asarray(self.moved.sum(axis=1))
 
     def unbeaten(self, conditions: Sequence[np.ndarray]) -> np.ndarray:
-        """The positions of actions that no other beats in cost and gain.
+        """The positions of actions that no other of the same changes and conditions, (A,) each, beats.
 
-        That is among those with the same changes that these conditions, (A,) each, do not tell apart.
+        One action beats another if it costs no more and gains no less.
         """
         marks = np.vstack((self.moved @ (1 << np.arange(len(self.columns))), *conditions))
-        order = np.lexsort(marks)
-        kind = np.empty(len(order), dtype=np.intp)
-        kind[order] = np.append(0, np.cumsum((np.diff(marks[:, order]) != 0).any(axis=0)))
-        return np.flatnonzero(unbeaten(self.cost, self.gain, kind))
-
-    def allowed(self, required: Features, forbidden: Features) -> np.ndarray:
-        """The actions that change these features and not those, (A,)."""
-        good = np.ones(len(self), dtype=bool)
-        for k, j in enumerate(self.columns.tolist()):
-            if j in required or j in forbidden:
-                good &= self.moved[:, k] == (j in required)
-        return good
+        order = np.lexsort((-self.gain, self.cost, *marks))
+        kept = []
+        for group in np.split(order, np.flatnonzero((np.diff(marks[:, order]) != 0).any(axis=0)) + 1):
+            most = np.maximum.accumulate(np.append(-np.inf, self.gain[group]))
+            kept.append(group[self.gain[group] > most[:-1]])
+        return np.sort(np.concatenate(kept))
 
     def where(self, keep: np.ndarray) -> Choices:
         return Choices(self.columns, self.cells[keep], self.moved[keep], self.cost[keep], self.gain[keep])
@@ -138,7 +127,6 @@ class Program:
 
     @property
     def sizes(self) -> list[int]:
-        """How many actions each group has."""
         return [len(group) for group in self.choices]
 
     def joined(self, name: str) -> np.ndarray:
@@ -168,29 +156,19 @@ class Program:
         ]
 
 
-def cheapest(
-    program: Program,
-    cost: RecourseCost,
-    seconds: float,
-    required: Features = frozenset(),
-    forbidden: Features = frozenset(),
-    proving: bool = True,
-) -> Chosen:
-    """The cheapest choice that changes these features and not those.
+def cheapest(program: Program, cost: RecourseCost, seconds: float) -> Chosen:
+    """The cheapest choice; for the largest cost, the least limit, then the least total within it.
 
-    For the largest cost, that is the least limit, then the least total within it. `seconds` is the most time that HiGHS
-    may take; without any, nothing is begun. Without `proving`, a choice may cost a little more than another.
+    `seconds` is the most time that HiGHS may take; without any, nothing is begun.
     """
     if seconds <= 0:
         return Chosen(None, False)
-    pairs = zip(program.choices, program.useful, strict=True)
-    useful = [best[group.allowed(required, forbidden)[best]] for group, best in pairs]
-    part = program.where(useful)
+    part = program.where(program.useful)
     if not all(part.sizes) or most_gain(part.choices, part.most) < part.need:
         return Chosen(None)
     if not part.choices:
         return Chosen([])
-    return _among(useful, (_least_largest if cost == "max" else _least_total)(part, seconds, proving))
+    return _among(program.useful, (_least_largest if cost == "max" else _least_total)(part, seconds))
 
 
 def most_gain(choices: list[Choices], most: int) -> float:
@@ -214,45 +192,85 @@ def _among(kept: list[np.ndarray], found: Chosen) -> Chosen:
     return found._replace(actions=[int(actions[a]) for actions, a in zip(kept, found.actions, strict=True)])
 
 
-def _least_largest(program: Program, seconds: float, proving: bool) -> Chosen:
+def _least_largest(program: Program, seconds: float) -> Chosen:
     """The choice whose largest cost is least, and of these the one of least total cost."""
-    first = _programmed(program, seconds / 2, largest=True)
+    first = _solved(program, seconds / 2, largest=True)
     if first.actions is None:
         return first
     limit = max(float(group.cost[a]) for group, a in program.at(first.actions))
     within = [np.flatnonzero(group.cost <= limit + _SLACK) for group in program.choices]
-    second = _among(within, _least_total(program.where(within), seconds / 2, proving))
+    second = _among(within, _least_total(program.where(within), seconds / 2))
     found = first if second.actions is None else second
     return found._replace(proven=first.proven and second.proven and second.actions is not None)
 
 
-def _least_total(program: Program, seconds: float, proving: bool) -> Chosen:
+def _least_total(program: Program, seconds: float) -> Chosen:
     """The choice of least total cost, found among as few actions as are enough.
 
     No choice costs less than a bound, and with another action of a group than the one that the bound counts, it costs
     as much more as that one is `above`. So what is found among actions that are not above some room is the cheapest of
-    all if it costs no more than the bound and that room. Without `proving`, so few actions are taken that HiGHS is not
-    needed.
+    all if it costs no more than the bound and that room.
     """
     above, bound, known = _above(program)
-    if not proving and _listed(program.where([np.array([a]) for a in known])).actions is not None:
-        return Chosen(known)
     room = max(program.total(known) - bound, 0.0)
     ends = np.cumsum(program.sizes)[:-1]
     while True:
         kept = [np.flatnonzero(within) for within in np.split(above <= room + _SLACK, ends)]
-        few = math.prod(map(len, kept)) <= _MOST_LISTED
-        if not few and not proving and room > _SLACK:
-            room /= 2
-            continue
-        part = program.where(kept)
-        found = _among(kept, _listed(part) if few else _programmed(part, seconds))
-        if not found.proven or not proving or room >= above.max():
+        found = _among(kept, _solved(program.where(kept), seconds))
+        if not found.proven or room >= above.max():
             return found
         total = math.inf if found.actions is None else program.total(found.actions)
         if total <= bound + room + _SLACK:
             return found
         room = max(_WIDER * room, _UNIT) if found.actions is None else total - bound
+
+
+def _solved(program: Program, seconds: float, largest: bool = False) -> Chosen:
+    """One binary variable for each action; with `largest`, one more variable that no chosen action's cost exceeds."""
+    cost, gain, sizes = program.joined("cost"), program.joined("gain"), program.sizes
+    ends = np.cumsum([0, *sizes])
+    total, variables = len(cost), len(cost) + largest
+    places = np.repeat(np.arange(len(sizes)), sizes), np.arange(total)
+    scale = float(np.abs(gain).max()) or 1.0
+    matrix = np.zeros((2 + len(program.rows), variables))
+    matrix[0, :total], matrix[1, :total] = -gain / scale, program.joined("changes")
+    for line, row in zip(matrix[2:], program.rows, strict=True):
+        for g, weights in row.weights.items():
+            line[ends[g] : ends[g + 1]] = weights
+    most = [-program.need / scale, float(program.most), *(row.most for row in program.rows)]
+    one_each = csr_array((np.ones(total), places), shape=(len(sizes), variables))
+    conditions = [LinearConstraint(one_each, 1, 1), LinearConstraint(csr_array(matrix), -np.inf, most)]
+    price, upper, integral = cost / _UNIT, np.ones(variables), np.ones(variables, dtype=np.int64)
+    if largest:
+        below = csr_array((cost, places), shape=(len(sizes), variables)).tolil()
+        below[:, total] = -1.0
+        conditions.append(LinearConstraint(below.tocsr(), -np.inf, 0))
+        price, upper[total], integral[total] = np.append(np.zeros(total), 1.0), np.inf, 0
+    solution: Any = milp(
+        price,
+        integrality=integral,
+        bounds=Bounds(0.0, upper),
+        constraints=conditions,
+        options={"mip_rel_gap": 0.0, "node_limit": NODES, "presolve": False, "time_limit": seconds},
+    )
+    if solution.x is None:
+        return Chosen(None, solution.status == 2)  # 2: there is no solution
+    chosen = [int(np.argmax(part)) for part in np.split(solution.x[:total], ends[1:-1])]
+    return Chosen(chosen, solution.status == 0)
+
+
+def cheap_choice(program: Program) -> list[int] | None:
+    """A cheap choice that gains enough, without regard to further conditions; None where none is found."""
+    if not program.choices or most_gain(program.choices, program.most) < program.need:
+        return None
+    actions = _above(program)[2]
+    changes = np.array([group.changes[a] for group, a in program.at(actions)])
+    if changes.sum() <= program.most:
+        return actions
+    # the changes that gain the most, as many as may be; the other groups stay
+    first = np.argsort([-group.gain[a] for group, a in program.at(actions)], kind="stable")
+    stays = set(first[np.cumsum(changes[first]) > program.most].tolist())
+    return cheap_choice(program.where([np.arange(1 if g in stays else size) for g, size in enumerate(program.sizes)]))
 
 
 def _above(program: Program) -> tuple[np.ndarray, float, list[int]]:
@@ -289,54 +307,6 @@ def _above(program: Program) -> tuple[np.ndarray, float, list[int]]:
         chosen[group[best]] = best
 
 
-def _listed(program: Program) -> Chosen:
-    """The choice of least total cost among all, which are few; if equal, the one that gains more."""
-
-    def total(parts: Sequence[np.ndarray]) -> np.ndarray:
-        return reduce(lambda sums, part: np.add.outer(sums, part).ravel(), parts, np.zeros(1))
-
-    sizes = program.sizes
-    cost, gain, changes = (
-        total([getattr(group, name) for group in program.choices]) for name in ("cost", "gain", "changes")
-    )
-    good = (gain >= program.need) & (changes <= program.most)
-    for row in program.rows:
-        good &= total([row.weights.get(g, np.zeros(size)) for g, size in enumerate(sizes)]) <= row.most
-    cost = np.where(good, cost, np.inf)
-    if np.isinf(cost.min()):
-        return Chosen(None)
-    best = int(np.where(cost == cost.min(), gain, -np.inf).argmax())
-    # A position has more parts than an array has dimensions, where there are many groups.
-    return Chosen([best // math.prod(sizes[g + 1 :]) % size for g, size in enumerate(sizes)])
-
-
-def _programmed(program: Program, seconds: float, largest: bool = False) -> Chosen:
-    """One binary variable for each action; with `largest`, one more variable that no chosen action's cost exceeds."""
-    cost, gain, sizes = program.joined("cost"), program.joined("gain"), program.sizes
-    ends = np.cumsum([0, *sizes])
-    total, variables = len(cost), len(cost) + largest
-    places = np.repeat(np.arange(len(sizes)), sizes), np.arange(total)
-    scale = float(np.abs(gain).max()) or 1.0
-    matrix = np.zeros((2 + len(program.rows), variables))
-    matrix[0, :total], matrix[1, :total] = -gain / scale, program.joined("changes")
-    for line, row in zip(matrix[2:], program.rows, strict=True):
-        for g, weights in row.weights.items():
-            line[ends[g] : ends[g + 1]] = weights
-    most = [-program.need / scale, float(program.most), *(row.most for row in program.rows)]
-    one_each = csr_array((np.ones(total), places), shape=(len(sizes), variables))
-    conditions = [LinearConstraint(one_each, 1, 1), LinearConstraint(csr_array(matrix), -np.inf, most)]
-    price, upper, integral = cost / _UNIT, np.ones(variables), np.ones(variables)
-    if largest:
-        below = csr_array((cost, places), shape=(len(sizes), variables)).tolil()
-        below[:, total] = -1.0
-        conditions.append(LinearConstraint(below.tocsr(), -np.inf, 0))
-        price, upper[total], integral[total] = np.append(np.zeros(total), 1.0), np.inf, 0
-    solution = solve(price, conditions, upper=upper, integral=integral, seconds=seconds)
-    if solution.x is None:
-        return Chosen(None, solution.proven)
-    return Chosen([int(np.argmax(part)) for part in np.split(solution.x[:total], ends[1:-1])], solution.proven)
-
-
 @dataclass(frozen=True)
 class Item:
     """One choice of actions.
@@ -345,8 +315,6 @@ class Item:
     ----------
     actions
         The action of each group.
-    changed
-        The columns that change.
     cost
         What the items of a row are ordered by: the total, or the largest and then the total.
     proven
@@ -354,7 +322,6 @@ class Item:
     """
 
     actions: list[int]
-    changed: Features
     cost: float
     proven: bool = True
 
@@ -363,59 +330,40 @@ class FlipSet:
     """The items of one program, cheapest first.
 
     `check` gives conditions that a choice breaks, none where it is an answer; `program` gets them, too. Once a part was
-    left unsolved because of a limit, a cheaper item may hide there: later items are not `proven`. Without `proving`, an
-    item may cost a little more than another.
+    left unsolved because of a limit, a cheaper item may hide there: later items are not `proven`.
     """
 
     def __init__(
-        self,
-        program: Program,
-        cost: RecourseCost,
-        check: Callable[[list[int]], list[Row]],
-        until: Deadline,
-        most_rounds: int = MOST_ROUNDS,
-        proving: bool = True,
+        self, program: Program, cost: RecourseCost, check: Callable[[list[int]], list[Row]], until: Deadline
     ) -> None:
-        self.program, self._cost = program, cost
-        self._check, self._until, self._most_rounds, self._proving = check, until, most_rounds, proving
+        self.program, self._cost, self._check, self._until = program, cost, check, until
         self._complete = program.exact
 
     def none(self) -> bool:
-        """Whether, once the first item was looked for in vain, it is certain that there is none, on the grid or not."""
+        """Whether the failed search proves that there is no item, also off the grid."""
         limited = {g for row in self.program.rows for g in row.weights}
         limited |= {g for g, group in enumerate(self.program.choices) if len(group.columns) > 1}
         return self._complete and all(self.program.choices[g].exhaustive for g in limited)
 
     def items(self) -> Iterator[Item]:
         """Items that change different sets of features."""
-        number = count()
-        heap: list[tuple[float, int, Item, Features, Features]] = []
+        while (item := self.cheapest()) is not None:
+            yield item
+            self.program = replace(self.program, rows=[*self.program.rows, self._other_features(item)])
 
-        def open_part(required: Features, forbidden: Features) -> None:
-            item = self._cheapest(required, forbidden)
-            if item is not None:
-                heapq.heappush(heap, (item.cost, next(number), item, required, forbidden))
+    def _other_features(self, item: Item) -> Row:
+        """That not just the features of an item change."""
+        weights, number = {}, 0
+        for g, (group, a) in enumerate(self.program.at(item.actions)):
+            weights[g] = group.moved @ np.where(group.moved[a], 1.0, -1.0)
+            number += int(group.changes[a])
+        return Row(weights, number - 1.0)
 
-        columns = [int(j) for group in self.program.choices for j in group.columns]
-        open_part(frozenset(), frozenset())
-        while heap:
-            _, _, item, required, forbidden = heapq.heappop(heap)
-            yield replace(item, proven=self._complete)
-            for j in columns:
-                if j in required or j in forbidden:
-                    continue
-                if j in item.changed:
-                    open_part(required, forbidden | {j})
-                    required |= {j}
-                else:
-                    open_part(required | {j}, forbidden)
-                    forbidden |= {j}
-
-    def _cheapest(self, required: Features, forbidden: Features) -> Item | None:
-        """The cheapest item in which these features change and those do not."""
-        for _ in range(self._most_rounds):
-            seconds = self._until.seconds_left
-            actions, proven = cheapest(self.program, self._cost, seconds, required, forbidden, self._proving)
+    def cheapest(self, further: Sequence[Row] = ()) -> Item | None:
+        """The cheapest item that keeps further conditions."""
+        for _ in range(MOST_ROUNDS):
+            program = replace(self.program, rows=[*self.program.rows, *further]) if further else self.program
+            actions, proven = cheapest(program, self._cost, self._until.seconds_left)
             self._complete &= proven
             if actions is None:
                 return None
@@ -434,8 +382,6 @@ class FlipSet:
         return [not_all({g: group.gain <= group.gain[a] for g, (group, a) in enumerate(pairs)})]
 
     def _item(self, actions: list[int]) -> Item:
-        pairs = self.program.at(actions)
-        changed = frozenset(int(j) for group, a in pairs for j in group.columns[group.moved[a]])
-        costs = [float(group.cost[a]) for group, a in pairs]
+        costs = [float(group.cost[a]) for group, a in self.program.at(actions)]
         value = max(costs, default=0.0) + 1e-6 * sum(costs) if self._cost == "max" else sum(costs)
-        return Item(actions, changed, value)
+        return Item(actions, value, self._complete)
