@@ -13,8 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Schema, Status
 from attain.core.errors import ModelError
-from attain.methods import Russell, russell
-from attain.search.programs import Solution, solve
+from attain.methods import Russell
+from attain.methods.recourse import program
+from attain.methods.recourse.program import Chosen
 
 FEATURES = (
     Feature("late", "count", bounds=(0, 9), special={-8: "none"}, transitions={-8: ("value",), "value": (-8,)}),
@@ -84,20 +85,27 @@ def test_the_distance_is_what_brute_force_finds(rules: bool) -> None:
     np.testing.assert_allclose(found, [_brute_force(p, rules) for _, p in DENIED.iterrows()], atol=1e-5)
 
 
-def test_distances_are_proven_unless_a_rule_or_the_solver_limits_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    free = Russell(Schema(FEATURES), figures=False).fit(X, Y)
-    assert (free.explain(MODEL, DENIED, target="yes").option_figures["proven"] == 1).all()
-    rules = ("if home = rents then late >= 9",)  # not linear: kept by rejection
-    ruled = Russell(Schema(FEATURES, rules=rules), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes")
-    assert (ruled.option_figures["proven"] == 0).any()
-    monkeypatch.setattr(russell, "solve", lambda *a, **k: solve(*a, **k)._replace(proven=False))
-    assert (free.explain(MODEL, DENIED, target="yes").option_figures["proven"] == 0).all()
+def test_distances_are_proven_unless_the_solver_limits_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = ("if home = rents then late >= 9",)  # not linear
+    explainer = Russell(Schema(FEATURES, rules=rules), figures=False).fit(X, Y)
+    assert (explainer.explain(MODEL, DENIED, target="yes").option_figures["proven"] == 1).all()
+    solved = program._solved
+    monkeypatch.setattr(program, "_solved", lambda *a, **k: solved(*a, **k)._replace(proven=False))
+    assert (explainer.explain(MODEL, DENIED, target="yes").option_figures["proven"] == 0).all()
+    monkeypatch.setattr(program, "_solved", lambda *a, **k: Chosen(None, False))
+    assert Status.FOUND not in explainer.explain(MODEL, DENIED, target="yes").statuses
 
 
-def test_a_limit_before_any_record_is_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(russell, "solve", lambda *a, **k: Solution(None, np.inf, False))
-    result = Russell(Schema(FEATURES), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes")
-    assert set(result.statuses) == {Status.OUT_OF_REACH}
+def test_further_options_repeat_no_change_unless_nothing_else_flips_the_decision() -> None:
+    result = Russell(Schema(FEATURES), figures=False).fit(X, Y).explain(MODEL, DENIED, target="yes", n=2)
+    differing = 0
+    for i, (_, person) in enumerate(DENIED.iterrows()):
+        first, *second = result.options.loc[result.owners == i, list(X)].to_dict("records")
+        for other in second:
+            changed = [{n for n in X if row[n] != person[n]} for row in (first, other)]
+            differing += not changed[0] & changed[1]
+            assert first != other
+    assert differing >= 5
 
 
 def test_another_classifier_is_refused_and_told_what_would_fit() -> None:

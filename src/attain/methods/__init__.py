@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from attain.methods.hill_climbing import HillClimbingLocalSearch
     from attain.methods.nearest_unlike import NearestUnlike
     from attain.methods.recourse.actionable_recourse import ActionableRecourse
+    from attain.methods.recourse.russell import Russell
     from attain.methods.revise import REVISE
-    from attain.methods.russell import Russell
     from attain.methods.wachter import Wachter
 
 _HOMES = {
@@ -34,7 +34,7 @@ _HOMES = {
     "HillClimbingLocalSearch": "hill_climbing",
     "NearestUnlike": "nearest_unlike",
     "REVISE": "revise",
-    "Russell": "russell",
+    "Russell": "recourse.russell",
     "Wachter": "wachter",
 }
 
