@@ -34,7 +34,7 @@ LOWEST := $(VENV)-lowest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo app paper paper-quick test slowest record test-experiments check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz attack kill chromium coverage docs schema-page build format bench benchmarks clean
+.PHONY: help demo app paper paper-quick test slowest record budgets test-experiments check test-sanitized test-lowest test-pythons licences test-browser test-cluster fuzz attack kill chromium coverage docs schema-page build format bench benchmarks clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,9 @@ test: $(DEV) ## format, lint, types and the fast tests
 
 record: $(DEV) ## what every method answers, and its work, into tests/recorded/; says what changed
 	$(BIN)/python -m tests.recorded.recording
+
+budgets: $(DEV) ## lowers the budgets of rooms in tests/test_architecture.py to what is there
+	$(BIN)/python -m tests.test_architecture
 
 slowest: $(DEV) ## the fast tests, one at a time, and the thirty that took longest
 	$(BIN)/pytest -m "not slow" --durations=30

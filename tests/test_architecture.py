@@ -44,11 +44,26 @@ BUDGETS = {
     "desk": 3_437,
     "cli": 1_748,
 }
-"""The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package."""
+"""The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package.
+
+`make budgets` lowers them to what is there. Raising one is done by hand, in the commit that needs it.
+"""
 
 CYTHON = (".pyx", ".pxd")
 LONGEST = 400
 """The most lines of a file in Cython, with comments and all."""
+LONGEST_PYTHON = 450
+"""The same in Python, tests among them."""
+STILL_LONGER: tuple[str, ...] = (
+    "src/attain/metrics/measures.py",
+    "tests/cli/test_commands.py",
+    "tests/desk/audit/test_audit.py",
+    "tests/desk/letters/test_letters.py",
+    "tests/desk/letters/test_options.py",
+    "tests/methods/guarded/test_guarded.py",
+    "tests/methods/test_persistence.py",
+)
+"""Files that are longer. No file joins them; `make budgets` takes out those that are not any more."""
 
 ASKING = {"attain.search.problem", "attain.search.statuses", "attain.answers.session", "attain.answers.recheck"}
 ASKING |= {"attain.answers.importance", "attain.methods.guarded.guard_context"}
@@ -284,20 +299,52 @@ def test_code_lines_are_counted_without_blanks_comments_and_docstrings() -> None
     assert _cython_lines(text) == 3
 
 
-def test_no_room_outgrows_its_budget() -> None:
-    lines_of: dict[str, int] = {}
+def sizes() -> dict[str, int]:
+    """The code lines of each room."""
+    found: dict[str, int] = {}
     for path, name in files().items():
-        lines_of[room(name)] = lines_of.get(room(name), 0) + code_lines(path)
+        found[room(name)] = found.get(room(name), 0) + code_lines(path)
+    return found
+
+
+def long_files() -> set[str]:
+    """The files in Python that have too many lines."""
+    folders = (ROOT / name for name in ("src", "tests", "experiments", "benchmarks", ".ci"))
+    paths = [*ROOT.glob("*.py"), *(path for folder in folders for path in folder.rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix() for path in paths if path.read_bytes().count(b"\n") > LONGEST_PYTHON}
+
+
+def lowered(text: str, lines_of: Mapping[str, int], long: set[str]) -> str:
+    """The text of this file with no budget above what is there, and without files that are short by now."""
+    for name, number in lines_of.items():
+        before = BUDGETS.get(name, 0)
+        text = text.replace(f'    "{name}": {before:_},\n', f'    "{name}": {min(number, before):_},\n')
+    for name in set(STILL_LONGER) - long:
+        text = text.replace(f'    "{name}",\n', "")
+    return text
+
+
+def test_no_room_outgrows_its_budget() -> None:
+    lines_of = sizes()
     assert BUDGETS.keys() == lines_of.keys()
     grown = {name: (number, BUDGETS[name]) for name, number in lines_of.items() if number > BUDGETS[name]}
     assert not grown, f"code lines and budget: {grown}; delete something, or raise the budget and say why"
 
 
-def test_no_file_of_the_engine_is_long() -> None:
+def test_budgets_are_lowered_and_never_raised() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    name, other = "core", "cli"
+    changed = lowered(text, {name: 7, other: 10**6}, set(STILL_LONGER))
+    assert changed == text.replace(f'    "{name}": {BUDGETS[name]:_},', f'    "{name}": 7,')
+    assert not any(f'    "{file}",\n' in lowered(text, {}, set()) for file in STILL_LONGER)
+
+
+def test_no_file_is_long() -> None:
     lengths = {
         path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files() if path.suffix in CYTHON
     }
     assert not {name: length for name, length in lengths.items() if length > LONGEST}
+    assert not long_files() - {*STILL_LONGER}, f"more than {LONGEST_PYTHON} lines: make the file shorter, or two of it"
 
 
 def test_the_engine_counts_from_the_start() -> None:
@@ -314,3 +361,8 @@ def test_the_documentation_shows_the_rooms_in_order_and_files_that_exist() -> No
     assert len(named) > 12
     assert not [name for name in named if not ((SOURCE / name).exists() or (ROOT / name).exists())]
     assert len(text.splitlines()) <= 100, "the page fits on two screens"
+
+
+if __name__ == "__main__":
+    this = Path(__file__)
+    this.write_text(lowered(this.read_text(encoding="utf-8"), sizes(), long_files()), encoding="utf-8")
