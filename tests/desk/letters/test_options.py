@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attain import Feature, Guarded, Schema, Status
+from attain import Feature, Guarded, Schema
 from attain.answers.recheck import assess
-from attain.core.errors import AttainError
 from attain.desk.letters import Letter, LetterOption, write
 from attain.desk.letters.content import call_constraints
 from attain.desk.letters.rounding import candidates, inward, shown
@@ -25,11 +24,24 @@ EXPLAINER = world.explainer()
 ONE = world.people({})
 
 
-def letter(accepts: Any, option: dict[str, Any], *, language: str = "en", **fields: Any) -> Letter:
+def letter(
+    accepts: Any, option: dict[str, Any], *, language: str = "en", ranges: Ranges | None = None, **fields: Any
+) -> Letter:
     """The letter to somebody with one option, by a model that accepts where `accepts` is true."""
-    method = fields.pop("explainer", EXPLAINER)
-    made = world.result(ONE, {0: [option]}, [{"amount": -1}], **fields)
+    schema = fields.get("schema")
+    method = EXPLAINER if schema is None else world.explainer(features=schema.features, rules=schema.rules)
+    made = replace(world.result(ONE, {0: [option]}, [{"amount": -1}], **fields), intervals=ranges)
     return write(made, method, world.model(accepts), world.TEXTS, language=language)[0]
+
+
+def with_amount(**properties: Any) -> Schema:
+    """The schema of the world, with other properties of the amount."""
+    return Schema((replace(world.SCHEMA["amount"], **properties), *world.SCHEMA.features[1:]), laws=())
+
+
+def words(found: Letter) -> str:
+    """The text on one line."""
+    return " ".join(found.text.split())
 
 
 def only(found: Letter) -> LetterOption:
@@ -73,14 +85,14 @@ def test_the_model_accepts_every_printed_number(answer: float, width: float, lan
     found = letter(lambda f: (f["amount"] >= low) & (f["amount"] <= high), {"amount": answer}, language=code)
     [change] = only(found).changes
     assert low <= number(change.after, decimal, thousands) <= high
-    assert change.after in found.text.replace("\n", " ")
+    assert change.after in words(found)
 
 
 def test_an_option_that_does_not_hold_is_not_printed() -> None:
     found = letter(lambda frame: frame["amount"] < 100, {"amount": 4000.0})
     assert found.content.options == ()
     assert found.content.absence == "not found"
-    assert "We found none that we could suggest" in found.text.replace("\n", " ")
+    assert "We found none that we could suggest" in words(found)
 
 
 def test_a_number_that_cannot_be_shown_with_all_digits_is_not_printed() -> None:
@@ -103,14 +115,8 @@ def test_constraints_of_people_are_found_by_labels_of_any_kind() -> None:
 
 
 def test_rounding_keeps_the_rules() -> None:
-    rules = ("amount >= 4523",)
-    ruled = world.explainer(rules=rules)
-    found = letter(
-        lambda frame: frame["amount"] < 4900,
-        {"amount": 4523.72},
-        explainer=ruled,
-        schema=replace(world.SCHEMA, rules=rules),
-    )
+    ruled = replace(world.SCHEMA, rules=("amount >= 4523",))
+    found = letter(lambda frame: frame["amount"] < 4900, {"amount": 4523.72}, schema=ruled)
     assert only(found).changes[0].after == "€4,523"
 
 
@@ -187,12 +193,12 @@ def ranges_of(low: list[float], high: list[float], columns: list[int], levels: A
 
 
 def test_ranges_are_printed_where_they_were_checked_and_contain_what_is_printed() -> None:
-    made = world.result(ONE, {0: [{"amount": 4523.72, "rating": "middle"}]}, [{"amount": -1}])
-
     def with_range(low: float, least: float = 0.0) -> LetterOption:
+        def accepts(frame: pd.DataFrame) -> Any:
+            return frame["amount"].between(least, 4523.72) & (frame["rating"] != "low")
+
         ranges = ranges_of([low, 1.0], [4523.72, 2.0], [0, 3])
-        accepts = world.model(lambda f: (f["amount"] <= 4523.72) & (f["amount"] >= least) & (f["rating"] != "low"))
-        return only(write(replace(made, intervals=ranges), EXPLAINER, accepts, world.TEXTS)[0])
+        return only(letter(accepts, {"amount": 4523.72, "rating": "middle"}, ranges=ranges))
 
     amount, rating = with_range(1234.56).changes
     assert amount.after == "€4,520"
@@ -205,21 +211,19 @@ def test_ranges_are_printed_where_they_were_checked_and_contain_what_is_printed(
 
 
 def test_both_ends_of_a_range_are_asked_about_as_printed() -> None:
-    made = world.result(ONE, {0: [{"amount": 4500.0}]}, [{"amount": -1}])
     asked: set[float] = set()
 
     def accepts(frame: pd.DataFrame) -> Any:
         asked.update(frame["amount"])
         return frame["amount"] <= 4600
 
-    ranges = ranges_of([1234.56], [4567.89], [0])
-    change = only(write(replace(made, intervals=ranges), EXPLAINER, world.model(accepts), world.TEXTS)[0]).changes[0]
+    [change] = only(letter(accepts, {"amount": 4500.0}, ranges=ranges_of([1234.56], [4567.89], [0]))).changes
     assert (change.low, change.high) == ("€1,300", "€4,500")
     assert {1300.0, 4500.0} <= asked
 
 
 @pytest.mark.parametrize(
-    ("reach", "language", "words"),
+    ("reach", "language", "told"),
     [
         ((1200, None), "en", "€4,500 (now: €5,000). We checked €4,500 or less: it would do as well."),
         (
@@ -232,38 +236,33 @@ def test_both_ends_of_a_range_are_asked_about_as_printed() -> None:
         ((1000, 6000), "de", "Wir haben andere Werte geprüft: Auch 1.200 bis 4.500 € reicht."),
     ],
 )
-def test_an_end_beyond_which_nothing_is_suggested_is_not_printed(reach: Any, language: str, words: str) -> None:
-    features = tuple(replace(f, reach=reach) if f.name == "amount" else f for f in world.SCHEMA.features)
-    made = world.result(ONE, {0: [{"amount": 4500.0}]}, [{"amount": -1}], schema=Schema(features, laws=()))
-    made = replace(made, intervals=ranges_of([1200.0], [4500.0], [0]))
-    accepts = world.model(lambda frame: frame["amount"] <= 4500)
-    [found] = write(made, world.explainer(features=features), accepts, world.TEXTS, language=language)
-    assert words in " ".join(found.text.split())
+def test_an_end_beyond_which_nothing_is_suggested_is_not_printed(reach: Any, language: str, told: str) -> None:
+    given = {"ranges": ranges_of([1200.0], [4500.0], [0]), "schema": with_amount(reach=reach), "language": language}
+    assert told in words(letter(lambda frame: frame["amount"] <= 4500, {"amount": 4500.0}, **given))
 
 
 def test_of_several_changes_other_values_are_for_one_at_a_time() -> None:
-    made = world.result(ONE, {0: [{"amount": 4500.0, "rating": "middle"}]}, [{"amount": -1}])
-    made = replace(made, intervals=ranges_of([3000.0, 1.0], [4500.0, 2.0], [0, 3]))
-    accepts = world.model(lambda f: (f["amount"] <= 4500) & (f["rating"] != "low") & (f["amount"] >= 2000))
-    for language, words in (("en", "one point at a time"), ("de", "für jeden Punkt einzeln")):
-        [found] = write(made, EXPLAINER, accepts, world.TEXTS, language=language)
-        assert words in " ".join(found.text.split())
+    def accepts(frame: pd.DataFrame) -> Any:
+        return frame["amount"].between(2000, 4500) & (frame["rating"] != "low")
+
+    ranges = ranges_of([3000.0, 1.0], [4500.0, 2.0], [0, 3])
+    for language, told in (("en", "one point at a time"), ("de", "für jeden Punkt einzeln")):
+        option = {"amount": 4500.0, "rating": "middle"}
+        assert told in words(letter(accepts, option, ranges=ranges, language=language))
 
 
 def test_a_range_takes_no_longer_than_what_is_printed() -> None:
-    features = tuple(replace(f, pace=100.0) if f.name == "amount" else f for f in world.SCHEMA.features)
-    made = world.result(ONE, {0: [{"amount": 4100.0}]}, [{"amount": -1}], schema=Schema(features, laws=()))
-    made = replace(made, intervals=ranges_of([2000.0], [4500.0], [0]))
-    accepts = world.model(lambda frame: frame["amount"] <= 4500)
-    found = only(write(made, world.explainer(features=features), accepts, world.TEXTS)[0])
+    given = {"ranges": ranges_of([2000.0], [4500.0], [0]), "schema": with_amount(pace=100.0)}
+    found = only(letter(lambda frame: frame["amount"] <= 4500, {"amount": 4100.0}, **given))
     assert (found.takes, found.changes[0].low) == ("9 months", "€4,100")
 
 
 def test_a_range_with_todays_value_in_it_is_not_printed() -> None:
-    made = world.result(ONE, {0: [{"amount": 4500.0, "home": "owned"}]}, [{"amount": -1}])
-    made = replace(made, intervals=ranges_of([1000.0, np.nan], [6000.0, np.nan], [0, 2]))
-    either = world.model(lambda f: (f["amount"] < 4600) | (f["home"] == "owned"))
-    assert not only(write(made, EXPLAINER, either, world.TEXTS)[0]).changes[0].low
+    def either(frame: pd.DataFrame) -> Any:
+        return (frame["amount"] < 4600) | (frame["home"] == "owned")
+
+    ranges = ranges_of([1000.0, np.nan], [6000.0, np.nan], [0, 2])
+    assert not only(letter(either, {"amount": 4500.0, "home": "owned"}, ranges=ranges)).changes[0].low
 
 
 def test_the_same_number_is_rounded_alike_in_reasons_and_options() -> None:
@@ -287,9 +286,8 @@ def test_every_value_that_would_do_is_accepted(answer: int, below: int, above: i
     if answer == hole:
         return
     low, high = max(1, answer - below), min(49, answer + above)
-    made = world.result(ONE, {0: [{"months": answer, "home": "owned"}]}, [{"amount": -1}])
-    made = replace(made, intervals=ranges_of([low, np.nan], [high, np.nan], [1, 2], ((), (2,))))
-    months, home = only(write(made, EXPLAINER, world.model(accepts), world.TEXTS)[0]).changes
+    ranges = ranges_of([low, np.nan], [high, np.nan], [1, 2], ((), (2,)))
+    months, home = only(letter(accepts, {"months": answer, "home": "owned"}, ranges=ranges)).changes
     assert home.levels == (), "free homes are not accepted"
     whole = low < high and not low <= hole <= high
     assert (bool(months.low), bool(months.high)) == (whole and low > 1, whole)  # a term cannot be less than 1
@@ -298,44 +296,25 @@ def test_every_value_that_would_do_is_accepted(answer: int, below: int, above: i
 
 
 def test_other_levels_are_checked_with_the_printed_values() -> None:
-    made = world.result(ONE, {0: [{"amount": 4523.72, "home": "owned"}]}, [{"amount": -1}])
-    made = replace(made, intervals=ranges_of([np.nan] * 2, [np.nan] * 2, [0, 2], ((), (2,))))
-    both = world.model(lambda frame: (frame["amount"] < 4900) & (frame["home"] != "rented"))
-    assert only(write(made, EXPLAINER, both, world.TEXTS)[0]).changes[1].levels == ("free",)
-    exact = world.model(
-        lambda f: ((f["amount"] < 4900) & (f["home"] == "owned")) | ((f["amount"] == 4523.72) & (f["home"] == "free"))
-    )
-    assert only(write(made, EXPLAINER, exact, world.TEXTS)[0]).changes[1].levels == ()
-    made = replace(made, intervals=ranges_of([np.nan] * 2, [np.nan] * 2, [0, 2], ((), (0, 2))))
-    assert only(write(made, EXPLAINER, both, world.TEXTS)[0]).changes[1].levels == (), "the person's own would do"
+    def levels(accepts: Any, *others: int) -> tuple[str, ...]:
+        ranges = ranges_of([np.nan] * 2, [np.nan] * 2, [0, 2], ((), others))
+        return only(letter(accepts, {"amount": 4523.72, "home": "owned"}, ranges=ranges)).changes[1].levels
 
+    def both(frame: pd.DataFrame) -> Any:
+        return (frame["amount"] < 4900) & (frame["home"] != "rented")
 
-def test_the_model_must_decide_as_it_did() -> None:
-    made = world.result(ONE, {0: [{"amount": 4000.0}]}, [{"amount": -1}])
-    with pytest.raises(AttainError, match="decides otherwise about 'p0'"):
-        write(made, EXPLAINER, world.model(lambda frame: frame["amount"] > 0), world.TEXTS)
+    def exact(frame: pd.DataFrame) -> Any:
+        return both(frame) & ((frame["home"] == "owned") | (frame["amount"] == 4523.72))
 
-
-def test_a_result_of_another_explainer_is_refused() -> None:
-    other = world.explainer(features=(*world.SCHEMA.features[:4], world.SCHEMA["ratio"], world.SCHEMA["age"]))
-    made = world.result(ONE, {0: [{"amount": 4000.0}]}, [{"amount": -1}])
-    with pytest.raises(AttainError, match="another schema"):
-        write(made, other, world.model(lambda frame: frame["amount"] < 4100), world.TEXTS)
-
-
-@pytest.mark.parametrize("status", [Status.INTERRUPTED, Status.TIME_SPENT])
-def test_people_whose_search_has_not_ended_get_no_letter(status: Status) -> None:
-    made = world.result(ONE, {}, [{"amount": -1}], statuses={0: status})
-    with pytest.raises(AttainError, match="'p0' has not ended"):
-        write(made, EXPLAINER, world.model(lambda frame: frame["amount"] < 0), world.TEXTS)
+    assert levels(both, 2) == ("free",)
+    assert levels(exact, 2) == ()
+    assert levels(both, 0, 2) == (), "the person's own would do"
 
 
 def test_how_long_an_option_takes() -> None:
-    schema = Schema((*(replace(f, pace=10.0) if f.name == "amount" else f for f in world.SCHEMA.features),), laws=())
-    paced = world.explainer(features=schema.features)
-    found = letter(lambda frame: frame["amount"] <= 4970, {"amount": 4970.0}, explainer=paced, schema=schema)
+    found = letter(lambda frame: frame["amount"] <= 4970, {"amount": 4970.0}, schema=with_amount(pace=10.0))
     assert (only(found).takes, only(found).wait) == ("3 months", "")
-    assert "This will take you about 3 months." in found.text.replace("\n", " ")
+    assert "This will take you about 3 months." in words(found)
 
 
 TIMED = tuple(
@@ -360,9 +339,8 @@ def test_what_is_printed_and_said_about_time_gives_the_record_that_was_checked(
     def accepts(rows: pd.DataFrame) -> Any:
         return (rows[wanted.index] == wanted).all(axis=1)
 
-    made = world.result(frame, {0: [option]}, [{"amount": -1}], schema=schema, settings=ROBUST)
-    [found] = write(made, world.explainer(features=TIMED), world.model(accepts), world.TEXTS, language=language)
-    text = " ".join(found.text.split())
+    found = letter(accepts, option, schema=schema, settings=ROBUST, language=language)
+    text = words(found)
     record = frame.copy()
     for change in only(found).changes:
         assert change.label == {"en": "Amount of the loan", "de": "Höhe des Kredits"}[language]
@@ -378,43 +356,32 @@ def test_what_is_printed_and_said_about_time_gives_the_record_that_was_checked(
     assert any(word in text for word in ("apart from those that grow with time", "Nur einige wachsen mit der Zeit"))
 
 
-@pytest.mark.parametrize(
-    ("purpose", "words"),
-    [(0, ""), (1, ""), (2, "This is the smallest change that we found")],
-)
+@pytest.mark.parametrize(("purpose", "told"), [(0, ""), (1, ""), (2, "This is the smallest change that we found")])
 def test_a_letter_says_what_an_option_is_for_and_counts_the_months_that_the_decision_needs(
-    purpose: int, words: str
+    purpose: int, told: str
 ) -> None:
     schema = world.SCHEMA.change("rating", pace=0.1).change("home", pace=0.5)
     found = letter(
         lambda frame: (frame["amount"] <= 4000) & (frame["home"] == "owned"),
         {"amount": 4000.0, "home": "owned", "rating": "middle"},
         schema=schema,
-        explainer=world.explainer(features=schema.features),
         purpose=[purpose],
     )
     assert (only(found).takes, only(found).longer) == ("2 months", "10 months")
-    text = " ".join(found.text.split())
+    text = words(found)
     assert "This will take you about 2 months. With all points, this takes about 10 months." in text
-    assert words in text
+    assert told in text
     single = letter(lambda frame: frame["amount"] <= 4000, {"amount": 4000.0}, purpose=[1])
-    assert "This way asks for more than the smallest change that is enough." in " ".join(single.text.split())
-    assert ("smallest change" in text) == bool(words)
+    assert "This way asks for more than the smallest change that is enough." in words(single)
+    assert ("smallest change" in text) == bool(told)
 
 
 def test_waiting_is_a_point_of_its_own() -> None:
-    clock = replace(world.SCHEMA["months"], clock=1.0)
-    features = tuple(clock if f.name == "months" else f for f in world.SCHEMA.features)
-    schema = Schema(features, laws=())
-    found = letter(
-        lambda frame: frame["months"] >= 56,
-        {"months": 56},
-        explainer=world.explainer(features=features),
-        schema=schema,
-    )
+    schema = world.SCHEMA.change("months", clock=1.0)
+    found = letter(lambda frame: frame["months"] >= 56, {"months": 56}, schema=schema)
     assert (only(found).wait, only(found).takes, only(found).changes) == ("6 months", "", ())
     assert "- Wait about 6 months and then ask us again." in found.text
-    assert "We counted this detail as it will be then: term." in found.text.replace("\n", " ")
+    assert "We counted this detail as it will be then: term." in words(found)
 
 
 @given(

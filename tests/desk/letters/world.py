@@ -1,7 +1,9 @@
 """A small world whose letters are known: loans, a model with a sharp threshold, results made by hand."""
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,46 +26,7 @@ SCHEMA = reviewed(
     ),
     laws=(),
 )
-TEXTS: dict[str, Any] = {
-    "letter": {"en": {"subject": "Your loan"}, "de": {"subject": "Ihr Kredit"}},
-    "inputs": {
-        "amount": {
-            "en": {"text": "The amount is {value}.", "high": "{value} is a lot of money."},
-            "de": {"label": "Höhe des Kredits", "text": "Die Höhe ist {value}.", "high": "{value} ist viel Geld."},
-        },
-        "months": {
-            "en": {"text": "The term is {value}.", "level_texts": {"0": "The term has no end."}},
-            "de": {
-                "label": "Laufzeit",
-                "unit": "Monate",
-                "unit_one": "Monat",
-                "text": "Die Laufzeit ist {value}.",
-                "levels": {"0": "ohne Ende"},
-            },
-        },
-        "home": {
-            "en": {"text": "Your home is {value}.", "level_texts": {"rented": "You live in a rented home."}},
-            "de": {
-                "label": "Wohnung",
-                "text": "Ihre Wohnung: {value}.",
-                "levels": {"rented": "zur Miete", "owned": "Eigentum", "free": "frei"},
-            },
-        },
-        "rating": {
-            "en": "Your rating is {value}.",
-            "de": {
-                "text": "Ihre Note ist {value}.",
-                "label": "Note",
-                "levels": {"low": "niedrig", "middle": "mittel", "high": "hoch"},
-            },
-        },
-        "age": {
-            "en": "Your age is {value}.",
-            "de": {"text": "Ihr Alter ist {value}.", "label": "Alter", "unit": "Jahre"},
-        },
-        "ratio": {"en": "The rate is {value}.", "de": {"text": "Die Rate ist {value}.", "label": "Rate"}},
-    },
-}
+TEXTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 ALLOWED = ["amount", "months", "home", "rating", "age", "ratio"]
 
 

@@ -11,16 +11,35 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import attain
-from attain import Constraints, Feature, GrowingSpheres, Guarded, Schema
+from attain import Constraints, Feature, GrowingSpheres, Guarded, Schema, letters
 from attain.desk.letters.texts import LANGUAGES
 from attain.desk.service.questions import Explain
 from attain.desk.service.service import Service
 from attain.testing import people
 from tests.desk.service.world import app_of, client_of, record_of, refused, shared, trained
 
+TEXTS = {"inputs": {name: {"en": {"label": name, "text": f"{name} counts."}} for name in people.schema().names}}
+DETAILS: dict[str, Any] = {"ranges": True, "importance": True, "contributions": True}
+
+
+def get(path: str, **params: Any) -> Any:
+    return client_of(shared()).get(path, params=params).json()
+
+
+def post(path: str, question: Any) -> Any:
+    """The answer to a question, or the error."""
+    return client_of(shared()).post(path, json=question).json()
+
+
+def explained(person: str, **arguments: Any) -> Any:
+    """What the library says about somebody."""
+    explainer, model, others = trained()
+    arguments = {"constraints": Constraints(), **arguments}
+    return explainer.explain(model, others.loc[[person]], target=people.DESIRED, **arguments)
+
 
 def test_the_schema_describes_every_feature() -> None:
-    answer = client_of(shared()).get("/schema").json()
+    answer = get("/schema")
     explainer, model, others = trained()
     assert [feature["name"] for feature in answer["features"]] == list(others.columns)
     described = {feature["name"]: feature for feature in answer["features"]}
@@ -37,25 +56,23 @@ def test_the_schema_describes_every_feature() -> None:
 
 
 def test_people_are_found_by_words_and_decisions() -> None:
-    client = client_of(shared())
     _, model, others = trained()
-    everybody = client.get("/people", params={"limit": 500}).json()
+    everybody = get("/people", limit=500)
     assert [one["id"] for one in everybody["people"]] == others.index.tolist()
     assert [one["decision"] for one in everybody["people"]] == model.predict(others).tolist()
-    some = client.get("/people", params={"decision": "refused", "offset": 2, "limit": 3}).json()
+    some = get("/people", decision="refused", offset=2, limit=3)
     assert some["total"] == len(refused())
     assert [one["id"] for one in some["people"]] == refused()[2:5]
-    owners = client.get("/people", params={"search": "OWNS college", "limit": 500}).json()
+    owners = get("/people", search="OWNS college", limit=500)
     wanted = others[(others["housing"] == "owns") & (others["education"] == "college")]
     assert [one["id"] for one in owners["people"]] == wanted.index.tolist()
-    one = client.get(f"/people/{refused()[0]}").json()
-    assert one["record"] == record_of(refused()[0])
+    assert get(f"/people/{refused()[0]}")["record"] == record_of(refused()[0])
 
 
 def test_predictions_are_those_of_the_model() -> None:
     explainer, model, others = trained()
     records = [record_of(person) for person in others.index]
-    answer = client_of(shared()).post("/predict", json={"records": records}).json()
+    answer = post("/predict", {"records": records})
     predicted = answer["answers"]
     granted = list(model.classes_).index(people.DESIRED)
     assert [one["decision"] for one in predicted] == model.predict(others).tolist()
@@ -77,7 +94,7 @@ def test_predictions_name_what_is_broken_and_unreadable() -> None:
     record = record_of(refused()[0])
     broken = {**record, "housing": "rents", "mortgage": True}
     unreadable = {**record, "education": "university"}
-    first, second = client_of(shared()).post("/predict", json={"records": [broken, unreadable]}).json()["answers"]
+    first, second = post("/predict", {"records": [broken, unreadable]})["answers"]
     assert "if housing = rents then mortgage = false" in [rule["text"] for rule in first["broken"]]
     assert "university" in second["unreadable"]
     assert second["decision"] is None
@@ -106,20 +123,9 @@ def said(result: str) -> dict[str, Any]:
 
 
 def test_explanations_are_the_librarys_byte_for_byte() -> None:
-    explainer, model, others = trained()
     person = refused()[1]
-    given = {"person": person, "n": 2, "full": True, "contributions": True, **WISHES}
-    answer = client_of(shared()).post("/explain", json=given).json()
-    result = explainer.explain(
-        model,
-        others.loc[[person]],
-        target=people.DESIRED,
-        n=2,
-        constraints=CONSTRAINTS,
-        ranges=True,
-        importance=True,
-        contributions=True,
-    )
+    answer = post("/explain", {"person": person, "n": 2, "full": True, "contributions": True, **WISHES})
+    result = explained(person, n=2, constraints=CONSTRAINTS, **DETAILS)
     assert said(answer["result"]) == said(result.to_json())
     assert answer["status"] == "FOUND"
     assert len(answer["options"]) == len(result.owners)
@@ -136,41 +142,37 @@ def test_explanations_are_the_librarys_byte_for_byte() -> None:
 
 def test_a_typed_record_has_the_types_of_the_training_data() -> None:
     """JSON from a browser writes 3000.0 as 3000; the answer is that of the frame's types all the same."""
-    explainer, model, others = trained()
     person = refused()[2]
-    record = record_of(person)
-    typed = {
-        name: int(cell) if isinstance(cell, float) and cell.is_integer() else cell for name, cell in record.items()
-    }
-    answer = client_of(shared()).post("/explain", json={"record": typed, "n": 1, "full": True, "details": False}).json()
-    result = explainer.explain(model, others.loc[[person]], target=people.DESIRED, constraints=Constraints())
-    assert json.loads(answer["result"])["rows"] == json.loads(result.to_json())["rows"]
+    cells = record_of(person).items()
+    typed = {name: int(cell) if isinstance(cell, float) and cell.is_integer() else cell for name, cell in cells}
+    answer = post("/explain", {"record": typed, "n": 1, "full": True, "details": False})
+    assert json.loads(answer["result"])["rows"] == json.loads(explained(person).to_json())["rows"]
 
 
 def test_options_that_were_found_are_described_without_a_search() -> None:
     person = refused()[1]
-    client = client_of(shared())
     asked = {"person": person, "n": 2, **WISHES}
-    quick = client.post("/explain", json={**asked, "details": False}).json()
-    whole = client.post("/explain", json=asked).json()
-    again = client.post("/explain", json={**asked, "answers": [one["record"] for one in quick["options"]]}).json()
+    quick, whole = post("/explain", {**asked, "details": False}), post("/explain", asked)
+    again = post("/explain", {**asked, "answers": [one["record"] for one in quick["options"]]})
     assert quick["options"][0]["changes"][0]["gain"] is None
     assert again["options"] == whole["options"]
-    own = client.post("/explain", json={"person": person, "answers": [record_of(person)]}).json()
+    own = post("/explain", {"person": person, "answers": [record_of(person)]})
     assert (own["status"], own["options"]) == ("OUT_OF_REACH", [])
-    wrong = client.post("/explain", json={"person": person, "answers": [{**record_of(person), "education": "x"}]})
+    wrong = client_of(shared()).post(
+        "/explain", json={"person": person, "answers": [{**record_of(person), "education": "x"}]}
+    )
     assert (wrong.status_code, wrong.json()["error"]["field"]) == (422, "answers")
 
 
 def test_how_a_search_ended_is_said_in_german() -> None:
     accepted = next(person for person in trained()[2].index if person not in refused())
-    answer = client_of(shared()).post("/explain", json={"person": accepted}).json()
+    answer = post("/explain", {"person": accepted})
     assert answer["reasons"]["de"] == LANGUAGES["de"].translated(answer["reason"])
     locked = {"person": refused()[0], "locked": list(people.schema().names), "details": False}
-    answer = client_of(shared()).post("/explain", json=locked).json()
+    answer = post("/explain", locked)
     assert answer["reasons"]["de"] == "Nichts in diesen Angaben darf sich ändern."
     assert all(note["texts"].keys() <= {"de"} for note in answer["notes"])
-    error = client_of(shared()).post("/explain", json={"person": "nobody"}).json()["error"]
+    error = post("/explain", {"person": "nobody"})["error"]
     assert error["messages"] == {"de": "Eine Person mit dieser Kennung gibt es nicht."}
 
 
@@ -224,7 +226,7 @@ def test_an_option_may_only_wait() -> None:
 def test_somebody_who_is_accepted_needs_nothing() -> None:
     _, _, others = trained()
     accepted = next(person for person in others.index if person not in refused())
-    answer = client_of(shared()).post("/explain", json={"person": accepted}).json()
+    answer = post("/explain", {"person": accepted})
     assert answer["status"] == "ALREADY_DESIRED"
     assert answer["options"] == []
 
@@ -246,9 +248,8 @@ def test_a_question_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_edited_records_are_compared_with_the_original() -> None:
     person = refused()[1]
-    client = client_of(shared())
-    option = client.post("/explain", json={"person": person, "n": 1, "details": False}).json()["options"][0]
-    answer = client.post("/evaluate", json={"person": person, "answer": option["record"]}).json()
+    option = post("/explain", {"person": person, "n": 1, "details": False})["options"][0]
+    answer = post("/evaluate", {"person": person, "answer": option["record"]})
     assert answer["flips"]
     assert answer["allowed"]
     for name in ("verdict", "total_shift", "max_shift", "score"):
@@ -256,7 +257,7 @@ def test_edited_records_are_compared_with_the_original() -> None:
     assert answer["changed"] == [
         name for name in people.schema().names if record_of(person)[name] != option["record"][name]
     ]
-    older = client.post("/evaluate", json={"person": person, "answer": {**option["record"], "age": 90}}).json()
+    older = post("/evaluate", {"person": person, "answer": {**option["record"], "age": 90}})
     assert "immutable" in older["violated"]
     assert not older["allowed"]
 
@@ -264,12 +265,9 @@ def test_edited_records_are_compared_with_the_original() -> None:
 def test_predictions_follow_what_is_computed_where_asked() -> None:
     own = record_of(refused()[1])
     edited = {**own, "debt": 10.0}
-    client = client_of(shared())
-    stale, followed = (
-        client.post("/predict", json={"records": [edited], **more}).json()["answers"][0]
-        for more in ({}, {"edited_from": own})
-    )
-    evaluated = client.post("/evaluate", json={"record": own, "answer": edited}).json()
+    questions = ({"records": [edited], **more} for more in ({}, {"edited_from": own}))
+    stale, followed = (post("/predict", question)["answers"][0] for question in questions)
+    evaluated = post("/evaluate", {"record": own, "answer": edited})
     assert followed["score"] == evaluated["score"]
     assert followed["percentiles"] == evaluated["percentiles"]
     assert stale["percentiles"]["debt_ratio"] != followed["percentiles"]["debt_ratio"]
@@ -292,7 +290,7 @@ def test_methods_are_compared() -> None:
     _, model, others = trained()
     person = refused()[1]
     names = ["Guarded", "NearestUnlike", "FeatureTweaking"]
-    answer = client_of(shared()).post("/compare", json={"person": person, "methods": names}).json()
+    answer = post("/compare", {"person": person, "methods": names})
     guarded, nearest, tweaking = answer["methods"]
     assert guarded["answer"]["options"][0]["record"]
     assert nearest["answer"]["method"] == "NearestUnlike"
@@ -319,8 +317,7 @@ def test_letters_need_texts() -> None:
 
 
 def test_letters_are_about_the_options_that_were_chosen() -> None:
-    texts = {"inputs": {name: {"en": {"label": name, "text": f"{name} counts."}} for name in people.schema().names}}
-    client, person = client_of(app_of(texts=texts)), refused()[1]
+    client, person = client_of(app_of(texts=TEXTS)), refused()[1]
     options = client.post("/explain", json={"person": person, "n": 3, "details": False}).json()["options"]
     last = client.post("/letter", json={"person": person, "answers": [options[-1]["record"]]})
     first = client.post("/letter", json={"person": person, "answers": [options[0]["record"]]})
@@ -331,23 +328,10 @@ def test_letters_are_about_the_options_that_were_chosen() -> None:
 
 
 def test_letters_are_the_librarys() -> None:
-    from attain import letters
-
-    explainer, model, others = trained()
-    texts = {"inputs": {name: {"en": {"label": name, "text": f"{name} counts."}} for name in people.schema().names}}
+    explainer, model, _ = trained()
     person = refused()[1]
-    answer = client_of(app_of(texts=texts)).post("/letter", json={"person": person, "language": "en", "options": 2})
-    result = explainer.explain(
-        model,
-        others.loc[[person]],
-        target=people.DESIRED,
-        n=2,
-        constraints=Constraints(),
-        ranges=True,
-        importance=True,
-        contributions=True,
-    )
-    (letter,) = letters.write(result, explainer, model, texts, options=2)
+    answer = client_of(app_of(texts=TEXTS)).post("/letter", json={"person": person, "language": "en", "options": 2})
+    (letter,) = letters.write(explained(person, n=2, **DETAILS), explainer, model, TEXTS, options=2)
     assert answer.text == letter.html
 
 
@@ -357,9 +341,8 @@ def test_twenty_clients_at_once_get_the_answers_of_one() -> None:
     with ThreadPoolExecutor(20) as many:
         answers = list(many.map(lambda question: client_of(app).post("/explain", json=question), questions))
     assert {answer.status_code for answer in answers} == {200}
-    explainer, model, others = trained()
     for person in refused()[:2]:
-        alone = explainer.explain(model, others.loc[[person]], target=people.DESIRED, constraints=Constraints())
+        alone = explained(person)
         for answer, given in zip(answers, questions, strict=True):
             if given["person"] == person:
                 assert said(answer.json()["result"]) == said(alone.to_json())
