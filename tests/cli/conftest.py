@@ -1,11 +1,52 @@
-"""Files as a user of the command line has them: made-up people, a schema, models, a saved explainer."""
+"""Files as a user of the command line has them, and commands run as users run them."""
 
+import json
+import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
 from attain import GrowingSpheres
+from attain.cli import main
 from attain.testing import people
+
+EXPLAIN = "explain e.attain refused.csv --index who --model mine:classifier --target granted"
+
+
+class Ended(NamedTuple):
+    """What a command wrote; `said` and `noted` are its two streams without line breaks."""
+
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        return " ".join(self.out.split())
+
+    @property
+    def noted(self) -> str:
+        return " ".join(self.err.split())
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run: TypeAlias = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a line of arguments, which must end with the exit code."""
+
+    def ended(line: str, code: int = 0) -> Ended:
+        capsys.readouterr()
+        assert main(shlex.split(line)) == code
+        return Ended(*capsys.readouterr())
+
+    return ended
 
 
 @pytest.fixture(scope="session")
