@@ -1,23 +1,20 @@
 """`attain compare`: the library's table, files, and misuse."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from attain.cli import main
 from attain.metrics import compare_methods
 from attain.testing import people
+from tests.cli.conftest import Run
 
-FILES = ["train.csv", "refused.csv", "--model", "mine:classifier", "--index", "who", "--label", "decision"]
-ASKED = ["compare", *FILES, "--target", "granted", "--schema", "schema.toml", "--methods", "nearest-unlike,russell"]
+FILES = "train.csv refused.csv --model mine:classifier --index who --label decision --target granted"
+ASKED = f"compare {FILES} --schema schema.toml --methods nearest-unlike,russell"
 
 
-def test_the_table_is_the_librarys(files: Path, capsys: Any) -> None:
-    assert main([*ASKED, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+def test_the_table_is_the_librarys(files: Path, run: Run) -> None:
+    shown = run(f"{ASKED} --json").json
     X = people.frame(150)
     y = people.labels(X)
     rows = pd.read_csv("refused.csv", index_col="who")
@@ -30,9 +27,8 @@ def test_the_table_is_the_librarys(files: Path, capsys: Any) -> None:
     assert len(shown["pairs"]) == len(expected.paired())
 
 
-def test_it_prints_a_table_and_writes_the_page(files: Path, capsys: Any) -> None:
-    assert main([*ASKED, "--out", "compared"]) == 0
-    printed = capsys.readouterr().out
+def test_it_prints_a_table_and_writes_the_page(files: Path, run: Run) -> None:
+    printed = run(f"{ASKED} --out compared").out
     assert "NearestUnlike" in printed
     assert "compared/index.html" in printed
     assert sorted(path.name for path in Path("compared").iterdir()) == [
@@ -40,15 +36,12 @@ def test_it_prints_a_table_and_writes_the_page(files: Path, capsys: Any) -> None
     ]
 
 
-def test_without_a_schema_it_is_inferred_and_said(files: Path, capsys: Any) -> None:
-    asked = ["compare", *FILES, "--target", "granted", "--methods", "nearest-unlike"]
-    assert main(asked) == 0
-    assert "no --schema: it is inferred" in " ".join(capsys.readouterr().err.split())
+def test_without_a_schema_it_is_inferred_and_said(files: Path, run: Run) -> None:
+    assert "no --schema: it is inferred" in run(f"compare {FILES} --methods nearest-unlike").noted
 
 
 @pytest.mark.slow
-def test_the_demo_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_the_demo_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", "--demo", "--methods", "growing-spheres,nearest-unlike"]) == 0
-    assert "GrowingSpheres" in capsys.readouterr().out
+    assert "GrowingSpheres" in run("compare --demo --methods growing-spheres,nearest-unlike").out
     assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """`attain evaluate`, run as people run it: the library's numbers, files, tables that fit, wrong input."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import heading
 from attain.schema.laws import Law
 from attain.testing import people
+from tests.cli.conftest import EXPLAIN, Run
 
-MODEL = ["--model", "mine:classifier", "--train", "train.csv", "--index", "who", "--label", "decision"]
-EXPLAIN = ["explain", "e.attain", "refused.csv", "--index", "who", "--model", "mine:classifier", "--target", "granted"]
-TABLE = ["--people", "refused.csv", "--schema", "schema.toml", "--target", "granted"]
+MODEL = "--model mine:classifier --train train.csv --index who --label decision"
+TABLE = f"--people refused.csv --schema schema.toml --target granted {MODEL}"
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +34,9 @@ def _explained(_made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         first = pd.read_csv("refused.csv")["who"][0]
         Path("c.toml").write_text(f"[people.{first}]\nimmutable = {json.dumps(list(people.schema().free))}\n")
-        assert main([*EXPLAIN, "--out", "e.json"]) == 0
-        other = ["explain", "n.attain", *EXPLAIN[2:], "--constraints", "c.toml", "--n", "2"]
-        assert main([*other, "--out", "n.json"]) == 0
-        assert main([*other, "--out", "n.csv"]) == 0
+        other = f"{EXPLAIN.replace('e.attain', 'n.attain')} --constraints c.toml --n 2"
+        for line in (f"{EXPLAIN} --out e.json", f"{other} --out n.json", f"{other} --out n.csv"):
+            assert main(shlex.split(line)) == 0
     return folder
 
 
@@ -59,9 +59,8 @@ def direct(name: str, **arguments: Any) -> metrics.Evaluation:
     return metrics.evaluate(result, model, X, people.labels(X), **arguments)
 
 
-def test_the_report_is_the_librarys(answers: Path, capsys: Any) -> None:
-    assert main(["evaluate", "n.json", *MODEL, "--json", "--inexact"]) == 0
-    report = json.loads(capsys.readouterr().out)
+def test_the_report_is_the_librarys(answers: Path, run: Run) -> None:
+    report = run(f"evaluate n.json {MODEL} --json --inexact").json
     expected = direct("n.json", measures=[*metrics.DEFAULT, "valid_after_inexact_execution"])
     assert (report["people"], report["asked"], report["found"]) == (6, 6, 5)
     for name, row in expected.summary.iterrows():
@@ -71,15 +70,13 @@ def test_the_report_is_the_librarys(answers: Path, capsys: Any) -> None:
     assert report["comparison"] is report["groups"] is None
 
 
-def test_a_table_of_answers_is_measured_like_the_result_it_came_from(answers: Path, capsys: Any) -> None:
-    assert main(["evaluate", "n.json", *MODEL, "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)["summary"]
-    assert main(["evaluate", "n.csv", *TABLE, *MODEL, "--json"]) == 0
-    table = json.loads(capsys.readouterr().out)["summary"]
+def test_a_table_of_answers_is_measured_like_the_result_it_came_from(answers: Path, run: Run) -> None:
+    whole = run(f"evaluate n.json {MODEL} --json").json["summary"]
+    table = run(f"evaluate n.csv {TABLE} --json").json["summary"]
     assert table == {name: row for name, row in whole.items() if name not in ("rows_scored", "diversity")}
 
 
-def test_answers_of_other_tools_are_counted_not_refused(files: Path, capsys: Any) -> None:
+def test_answers_of_other_tools_are_counted_not_refused(files: Path, run: Run) -> None:
     refused = pd.read_csv("refused.csv").drop(columns="who")
     refused.to_csv("people.csv", index=False)
     foreign = refused.astype(object)
@@ -87,27 +84,23 @@ def test_answers_of_other_tools_are_counted_not_refused(files: Path, capsys: Any
     foreign.loc[0, "cards"] = -2.5
     foreign.loc[1] = None
     foreign.to_csv("foreign.csv", index=False)
-    command = ["evaluate", "foreign.csv", "--people", "people.csv", *TABLE[2:], *MODEL[:4], "--label", "decision"]
-    assert main([*command, "--json", "--out", "o.csv"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["found"] == 5
+    others = TABLE.replace("refused.csv", "people.csv").replace("--index who ", "")
+    assert run(f"evaluate foreign.csv {others} --json --out o.csv").json["found"] == 5
     written = pd.read_csv("o.csv")
     assert written["person"].tolist() == list(range(6))
     assert written["found"].tolist() == [True, False, True, True, True, True]
     assert written["violations"][0] >= 2  # off its grid and out of bounds, beside the debt ratio that did not follow
     assert written["type_valid"][0] == 0
     foreign.iloc[:4].to_csv("short.csv", index=False)
-    assert main(["evaluate", "short.csv", *command[2:]]) == 1
-    assert "has 4 rows without names, but --people has 6" in capsys.readouterr().err
+    assert "has 4 rows without names, but --people has 6" in run(f"evaluate short.csv {others}", 1).err
 
 
-def test_broken_laws_are_told_beside_real_people(answers: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_laws_are_counted_with_real_people(answers: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     law = Law("cards <= 5", "nobody has more than 5 cards")
     monkeypatch.setattr("attain.metrics.evaluation.find_laws", lambda features, values: (law,))
     X, test = people.frame(150), people.frame(80, seed=7)
     test.assign(decision=people.labels(test)).to_csv("test.csv", index_label="who")
-    assert main(["evaluate", "e.json", *MODEL, "--test", "test.csv", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = run(f"evaluate e.json {MODEL} --test test.csv --json").json
     result = Counterfactuals.from_json(Path("e.json").read_text())
     cards = people.schema().position("cards")
     many, own = result.answers[result.found, cards] > 5, result.table.values[result.found, cards] > 5
@@ -116,90 +109,75 @@ def test_broken_laws_are_told_beside_real_people(answers: Path, capsys: Any, mon
     assert report["summary"]["possible"]["real"] == pytest.approx((X["cards"] <= 5).mean())
     (line,) = report["broken_laws"]
     assert (line["law"], line["answers"], line["factuals"]) == (law.text, many.sum(), (many & own).sum())
-    assert main(["evaluate", "e.json", *MODEL, "--test", "test.csv"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "real people better" in printed
-    assert "Laws of held-out people: 1, broken by answers: 1." in printed
-    assert main(["evaluate", "e.json", *MODEL]) == 0
-    printed = capsys.readouterr().out
-    assert "real people  better" not in printed
-    assert "Laws" not in printed
+    said = run(f"evaluate e.json {MODEL} --test test.csv").said
+    assert "real people better" in said
+    assert "Laws of held-out people: 1, broken by answers: 1." in said
+    said = run(f"evaluate e.json {MODEL}").said
+    assert "real people better" not in said
+    assert "Laws" not in said
 
 
-def test_files_hold_one_row_a_person_or_everything(answers: Path, capsys: Any) -> None:
+def test_files_hold_one_row_a_person_or_everything(answers: Path, run: Run) -> None:
     for name in ("o.csv", "o.parquet", "o.json"):
-        assert main(["evaluate", "n.json", *MODEL, "--out", name]) == 0
-        assert f"Written: {name}" in capsys.readouterr().out
+        assert f"Written: {name}" in run(f"evaluate n.json {MODEL} --out {name}").out
     frame = direct("n.json").frame
     for read in (pd.read_csv("o.csv"), pd.read_parquet("o.parquet")):
         assert read["who"].tolist() == frame.index.tolist()
         np.testing.assert_allclose(read["total_shift"], frame["total_shift"])
     first = (answers / "o.json").read_bytes()
     assert json.loads(first)["found"] == 5
-    assert main(["evaluate", "n.json", *MODEL, "--out", "o.json"]) == 0
+    run(f"evaluate n.json {MODEL} --out o.json")
     assert (answers / "o.json").read_bytes() == first
 
 
-def test_two_results_are_compared_person_by_person(answers: Path, capsys: Any) -> None:
-    assert main(["evaluate", "e.json", *MODEL, "--against", "n.json", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["comparison"]
+def test_two_results_are_compared_person_by_person(answers: Path, run: Run) -> None:
+    rows = run(f"evaluate e.json {MODEL} --against n.json --json").json["comparison"]
     expected = metrics.paired_comparison({"GrowingSpheres": direct("e.json"), "NearestUnlike": direct("n.json")})
     assert [row["measure"] for row in rows] == expected["measure"].tolist()
     for name in ("difference", "low", "high", "better", "p_value", "p_holm"):
         np.testing.assert_allclose([row[name] for row in rows], expected[name])
-    assert main(["evaluate", "e.json", *MODEL, "--against", "e.json"]) == 0
-    assert "GrowingSpheres − e.json" in capsys.readouterr().out
+    assert "GrowingSpheres − e.json" in run(f"evaluate e.json {MODEL} --against e.json").out
 
 
-def test_groups_are_levels_or_bands(answers: Path, capsys: Any) -> None:
-    assert main(["evaluate", "n.json", *MODEL, "--groups", "sex", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)["groups"]
+def test_groups_are_levels_or_bands(answers: Path, run: Run) -> None:
+    report = run(f"evaluate n.json {MODEL} --groups sex --json").json["groups"]
     assert {row["group"] for row in report["means"]} <= {"f", "m"}
     assert set(report["gaps"]) == {"found", "total_shift", "max_shift"}
-    assert main(["evaluate", "n.json", *MODEL, "--groups", "age"]) == 0
-    assert "gap" in capsys.readouterr().out
+    assert "gap" in run(f"evaluate n.json {MODEL} --groups age").out
 
 
 @pytest.mark.parametrize("columns", [100, 60, 50])
-def test_everything_fits_the_terminal(
-    columns: int, answers: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_fits_the_terminal(columns: int, answers: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["evaluate", "n.json", *MODEL, "--against", "e.json", "--groups", "housing"]) == 0
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= columns
+    out = run(f"evaluate n.json {MODEL} --against e.json --groups housing").out
     assert "5 of 6 people who" in out
-    assert main(["evaluate", "--help"]) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
+    assert max(map(len, (out + run("evaluate --help").out).splitlines())) <= columns
 
 
-def test_nobody_with_an_answer_is_exit_code_3(answers: Path, capsys: Any) -> None:
+def test_nobody_with_an_answer_is_exit_code_3(answers: Path, run: Run) -> None:
     (answers / "all.toml").write_text(f"immutable = {json.dumps(list(people.schema().free))}\n")
-    assert main([*EXPLAIN, "--constraints", "all.toml", "--out", "none.json"]) == 3
-    assert main(["evaluate", "none.json", *MODEL]) == 3
-    assert "0 of 6 people" in capsys.readouterr().out
+    run(f"{EXPLAIN} --constraints all.toml --out none.json", 3)
+    assert "0 of 6 people" in run(f"evaluate none.json {MODEL}", 3).out
 
 
 REFUSED = {
-    "no file": (["no.json", *MODEL], "attain: there is no file 'no.json'"),
-    "no result": (["train.csv.json", *MODEL], "was not written by to_json"),
-    "table alone": (["n.csv", *MODEL], "which also needs --people, --schema, --target"),
-    "given twice": (["n.json", *MODEL, "--target", "granted"], "--target: 'n.json' contains this already"),
-    "unknown group": (["n.json", *MODEL, "--groups", "town"], "--groups: the schema has no column 'town'"),
-    "unknown ending": (["n.json", *MODEL, "--out", "o.txt"], "has an unknown file extension"),
-    "negative seed": (["n.json", *MODEL, "--seed", "-1"], "Invalid value for '--seed': -1 is not in the range x>=0"),
-    "mixed": (["n.json", *MODEL, "--against", "n.csv"], "compare tables with tables"),
-    "labels": (["labels.csv", *TABLE, *MODEL], "calls features by their labels, such as 'age (years)' for 'age'"),
-    "other people": (["few.csv", *TABLE, *MODEL], "people who are not in --people: 'nobody'"),
+    f"no.json {MODEL}": "attain: there is no file 'no.json'",
+    f"train.csv.json {MODEL}": "was not written by to_json",
+    f"n.csv {MODEL}": "which also needs --people, --schema, --target",
+    f"n.json {MODEL} --target granted": "--target: 'n.json' contains this already",
+    f"n.json {MODEL} --groups town": "--groups: the schema has no column 'town'",
+    f"n.json {MODEL} --out o.txt": "has an unknown file extension",
+    f"n.json {MODEL} --seed -1": "Invalid value for '--seed': -1 is not in the range x>=0",
+    f"n.json {MODEL} --against n.csv": "compare tables with tables",
+    f"labels.csv {TABLE}": "calls features by their labels, such as 'age (years)' for 'age'",
+    f"few.csv {TABLE}": "people who are not in --people: 'nobody'",
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_wrong_input_is_exit_code_1_with_a_message(name: str, answers: Path, capsys: Any) -> None:
+@pytest.mark.parametrize("line", REFUSED)
+def test_wrong_input_is_exit_code_1_with_a_message(line: str, answers: Path, run: Run) -> None:
     (answers / "train.csv.json").write_text('{"format": "other"}')
     pd.read_csv("refused.csv").assign(who="nobody").to_csv("few.csv", index=False)
     labels = {feature.name: heading(feature) for feature in people.schema()}
     pd.read_csv("refused.csv").rename(columns=labels).to_csv("labels.csv", index=False)
-    arguments, sentence = REFUSED[name]
-    assert main(["evaluate", *arguments]) == 1
-    assert sentence in capsys.readouterr().err
+    assert REFUSED[line] in run(f"evaluate {line}", 1).err
