@@ -60,12 +60,10 @@ class ProbabilisticPCA(BaseEstimator):
         return np.asarray(constant - 0.5 * (z**2).sum(axis=1))
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {}, {name: getattr(self, f"{name}_") for name in ("mean", "scale", "centre", "noise", "weights")}
+        return {}, {name: array for name, array in vars(self).items() if isinstance(array, np.ndarray)}
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        for name in ("mean", "scale", "centre", "noise", "weights"):
-            setattr(self, f"{name}_", arrays[name])
-        self.schema_ = self.schema
+        vars(self).update(arrays, schema_=self.schema)
         return self
 
     def _free(self) -> list[Any]:
@@ -97,9 +95,7 @@ class DifferentiablePCA(ProbabilisticPCA):
     def decode_vjp(self, codes: Codes, gradient: np.ndarray) -> np.ndarray:
         rows, start = [], 0
         for column, feature in enumerate(self._free()):
-            rows.append(
-                np.zeros(self.weights_.shape[1]) if feature.levels else self.scale_[column] * self.weights_[start]
-            )
+            slope = self.scale_[column] * self.weights_[start]
+            rows.append(0 * slope if feature.levels else slope)
             start += len(feature.levels) or 1
-        jacobian = np.array(rows)
-        return row_product(gradient, jacobian)
+        return row_product(gradient, np.array(rows))

@@ -38,17 +38,13 @@ def exact_posterior(dtype: type = np.float64) -> Posterior:
     covariance = np.outer(W, W) + SIGMA**2 * np.eye(2)
     log_joint = np.array([stats.multivariate_normal.logpdf(X, W * mu + B, covariance) for mu in MU]) - np.log(2)
     share = log_joint - np.logaddexp(*log_joint)
-    return Posterior(
-        jnp.asarray(share[None], dtype),
-        jnp.asarray(mean[None, :, None], dtype),
-        jnp.full((1, 2, 1), precision**-0.5, dtype),
-    )
+    scale = jnp.full((1, 2, 1), precision**-0.5, dtype)
+    return Posterior(jnp.asarray(share[None], dtype), jnp.asarray(mean[None, :, None], dtype), scale)
 
 
 def wrong_posterior(dtype: type = np.float64) -> Posterior:
-    return Posterior(
-        jnp.log(jnp.full((1, 2), 0.5, dtype)), jnp.zeros((1, 2, 1), dtype), jnp.full((1, 2, 1), 0.5**0.5, dtype)
-    )
+    share, scale = jnp.full((1, 2), 0.5, dtype), jnp.full((1, 2, 1), 0.5**0.5, dtype)
+    return Posterior(jnp.log(share), jnp.zeros((1, 2, 1), dtype), scale)
 
 
 def log_weights(posterior: Callable[[], Posterior], noise: np.ndarray) -> np.ndarray:
@@ -114,25 +110,21 @@ def test_divergences_are_the_closed_forms() -> None:
     q = stats.norm.pdf(grid, mean, scale)
     ratio = stats.norm.logpdf(grid, mean, scale) - stats.norm.logpdf(grid, centre, 1)
     known = float(integrate.trapezoid(q * ratio, grid))
-    assert float(latent_divergence(jnp.asarray(mean), jnp.asarray(scale), jnp.asarray(centre))) == pytest.approx(
-        known, abs=1e-5
-    )
+    found = latent_divergence(*map(jnp.asarray, (mean, scale, centre)))
+    assert float(found) == pytest.approx(known, abs=1e-5)
+
+
+def gradients(function: Callable[[jax.Array], jax.Array], start: jax.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The gradient by JAX, and by finite differences."""
+    sides = [[float(function(start.at[i].add(sign * 1e-6))) for sign in (1, -1)] for i in range(len(start))]
+    return np.asarray(jax.grad(function)(start)), -np.diff(sides, axis=1)[:, 0] / 2e-6
 
 
 def test_divergence_over_components_has_the_gradient_of_finite_differences() -> None:
     """In the released code this gradient is 0."""
-
-    def divergence(logits: jax.Array) -> jax.Array:
-        return component_divergence(jax.nn.log_softmax(logits))
-
     with enable_x64(True):
-        logits = jnp.asarray([1.0, -0.5, 0.2])
-        gradient = np.asarray(jax.grad(divergence)(logits))
-        step = 1e-6
-        differences = [
-            float(divergence(logits.at[i].add(step)) - divergence(logits.at[i].add(-step))) / (2 * step)
-            for i in range(3)
-        ]
+        start = jnp.asarray([1.0, -0.5, 0.2])
+        gradient, differences = gradients(lambda logits: component_divergence(jax.nn.log_softmax(logits)), start)
     assert np.allclose(gradient, differences, atol=1e-8)
     assert np.abs(gradient).max() > 0.1
 
@@ -143,16 +135,11 @@ def test_gradient_of_the_bound_is_that_of_finite_differences() -> None:
         start = jnp.asarray([0.2, -0.4, 0.1, 0.5, -0.3, 0.2, -1.5, 1.0])
 
         def bound(flat: jax.Array) -> jax.Array:
-            posterior = Posterior(
-                jax.nn.log_softmax(flat[None, :2]), flat[None, 2:4, None], jnp.exp(flat[None, 4:6, None])
-            )
+            share, mean, scale = flat[None, :2], flat[None, 2:4, None], flat[None, 4:6, None]
+            posterior = Posterior(jax.nn.log_softmax(share), mean, jnp.exp(scale))
             return exact_terms(posterior, flat[6:, None], log_likelihood, noise).bound[0]
 
-        gradient, step = np.asarray(jax.grad(bound)(start)), 1e-6
-        differences = [
-            float(bound(start.at[i].add(step)) - bound(start.at[i].add(-step))) / (2 * step) for i in range(len(start))
-        ]
-    assert np.allclose(gradient, differences, atol=1e-7)
+        assert np.allclose(*gradients(bound, start), atol=1e-7)
 
 
 def test_a_cold_relaxation_has_the_expectation_of_the_sum() -> None:

@@ -69,9 +69,8 @@ def test_encoding_and_decoding_agree_with_the_model(components: int, hidden: tup
     conditions = network.conditions(compact)
     assert np.allclose(conditions, mixture.columns.encode_conditions(jnp.asarray(compact)), atol=1e-5)
     codes = np.random.default_rng(2).normal(0, 2, z.shape)
-    given = (
-        jnp.asarray(part, jnp.float32) for part in (codes, network.weights["from_component"][component], conditions)
-    )
+    parts = codes, network.weights["from_component"][component], conditions
+    given = (jnp.asarray(part, jnp.float32) for part in parts)
     raw = jax.jit(decoder_layers)(mixture.weights, *given)[-1]
     assert np.allclose(network.raw(codes, conditions, component), raw, atol=1e-4)
     expected = network.columns.typical(np.asarray(raw, np.float64)[:, network.columns.typical_outputs])
@@ -88,10 +87,8 @@ def test_the_bound_is_that_of_the_model(components: int, hidden: tuple[int, ...]
     values = rows(60)
     mixture, network = model(components, hidden, values, likelihoods)
     compact = network.columns.prepare(values)
-    posterior, noise = (
-        eqx.filter_jit(mixture.posterior)(jnp.asarray(compact)),
-        np.random.default_rng(4).normal(size=(1, components, 3)),
-    )
+    posterior = eqx.filter_jit(mixture.posterior)(jnp.asarray(compact))
+    noise = np.random.default_rng(4).normal(size=(1, components, 3))
     codes = posterior.mean + posterior.scale * noise[0]
     one = jnp.eye(components)
     columns = eqx.filter_jit(mixture.log_likelihood)(jnp.asarray(compact), codes, one).sum(axis=-1)
@@ -111,11 +108,9 @@ def test_slopes_are_those_of_finite_differences(components: int, hidden: tuple[i
     codes, component = random.normal(size=(200, 3)), random.integers(components, size=200)
     gradient = random.normal(size=(200, 8)) / (1 + np.abs(np.nan_to_num(values[:, 2:])).max(axis=0))
     gradient[:, [5, 6]] = 0.0  # levels have no slope, but jump
-    step = 1e-6
-    sides = [
-        [network.decode(codes + sign * step * axis, conditions, component) for sign in (1, -1)] for axis in np.eye(3)
-    ]
-    expected = np.stack([(gradient * (up - down)).sum(axis=1) / (2 * step) for up, down in sides], axis=1)
+    steps = 1e-6 * np.eye(3)
+    sides = [[network.decode(codes + sign * step, conditions, component) for sign in (1, -1)] for step in steps]
+    expected = np.stack([(gradient * (up - down)).sum(axis=1) / 2e-6 for up, down in sides], axis=1)
     found = network.decode_vjp(codes, conditions, component, gradient)
     close = np.isclose(found, expected, rtol=1e-4, atol=1e-6).all(axis=1)
     assert close.mean() > 0.97, "all but rows on a kink or a jump"

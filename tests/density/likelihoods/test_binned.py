@@ -28,11 +28,9 @@ def probabilities(fitted: Binned, x: np.ndarray, weights: float = 0.0) -> np.nda
 
 
 def test_without_weights_it_is_the_histogram() -> None:
-    fitted = Binned.fit(FEATURES, CELLS)
+    found = probabilities(Binned.fit(FEATURES, CELLS), np.array([[0.0, 3.0], [-2.0, 3.0], [4.0, 3.0]]))[:, 0]
     # half a row is added to each state: the values seen, both codes, 3 to 6 together, and the tail above 7
-    assert probabilities(fitted, np.array([[0.0, 3.0]]))[0, 0] == pytest.approx(40.5 / (99 + 8 / 2), rel=1e-5)
-    assert probabilities(fitted, np.array([[-2.0, 3.0]]))[0, 0] == pytest.approx(0.5 / (99 + 8 / 2), rel=1e-5)
-    assert probabilities(fitted, np.array([[4.0, 3.0]]))[0, 0] == pytest.approx(0.5 / (99 + 8 / 2) / 4, rel=1e-5)
+    assert found == pytest.approx(np.array([40.5, 0.5, 0.5 / 4]) / (99 + 8 / 2), rel=1e-5)
 
 
 def test_the_probability_of_a_bin_is_tilted_by_its_functions() -> None:

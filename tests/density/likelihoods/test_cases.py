@@ -6,17 +6,8 @@ import numpy as np
 import pytest
 
 from attain.core.errors import DataError, SchemaError
-from attain.density.likelihoods import (
-    Binned,
-    Categorical,
-    Gaussian,
-    LogNormal,
-    Ordinal,
-    Poisson,
-    TruncatedNormal,
-    likelihood_of,
-    register,
-)
+from attain.density import likelihoods
+from attain.density.likelihoods import Binned, Categorical, Gaussian, LogNormal, Ordinal, Poisson, TruncatedNormal
 from attain.density.likelihoods.levels import SMALLEST_GAP
 from attain.schema import Feature
 
@@ -26,25 +17,23 @@ def marginal(likelihood, rows: int):  # type: ignore[no-untyped-def]
     return likelihood.parameters(raw)
 
 
-@pytest.mark.parametrize(
-    ("likelihood", "feature", "value"),
-    [
-        (Gaussian, Feature("x", "real"), 7.25),
-        (LogNormal, Feature("x", "positive"), 0.0),
-        (LogNormal, Feature("x", "positive"), 12.0),
-        (Poisson, Feature("x", "count"), 0.0),
-        (TruncatedNormal, Feature("x", "interval", bounds=(0, 100)), 100.0),
-        (TruncatedNormal, Feature("x", "interval", bounds=(3, 3)), 3.0),
-        (Categorical, Feature("x", "categorical", levels=("only",)), 0.0),
-        (Ordinal, Feature("x", "ordinal", levels=("only",)), 0.0),
-        (Ordinal, Feature("x", "ordinal", levels=("a", "b", "c")), 1.0),
-    ],
-)
+POSITIVE = Feature("x", "positive")
+CONSTANT = [
+    *((Gaussian, Feature("x", "real"), 7.25), (LogNormal, POSITIVE, 0.0), (LogNormal, POSITIVE, 12.0)),
+    (Poisson, Feature("x", "count"), 0.0),
+    (TruncatedNormal, Feature("x", "interval", bounds=(0, 100)), 100.0),
+    (TruncatedNormal, Feature("x", "interval", bounds=(3, 3)), 3.0),
+    (Categorical, Feature("x", "categorical", levels=("only",)), 0.0),
+    (Ordinal, Feature("x", "ordinal", levels=("only",)), 0.0),
+    (Ordinal, Feature("x", "ordinal", levels=("a", "b", "c")), 1.0),
+]
+
+
+@pytest.mark.parametrize(("likelihood", "feature", "value"), CONSTANT)
 def test_a_constant_column_has_a_finite_density_and_its_value_is_typical(likelihood, feature, value) -> None:  # type: ignore[no-untyped-def]
     fitted = likelihood.fit([feature], np.full((50, 1), value))
     parameters = marginal(fitted, 50)
-    log_prob = np.asarray(fitted.log_prob(parameters, np.full((50, 1), value)))
-    assert np.isfinite(log_prob).all()
+    assert np.isfinite(fitted.log_prob(parameters, np.full((50, 1), value))).all()
     assert np.allclose(fitted.typical(fitted.initial()[: fitted.typical_outputs]), value, atol=0.02)
 
 
@@ -91,16 +80,13 @@ def test_columns_with_different_numbers_of_levels_share_a_padded_block() -> None
     fitted = Categorical.fit(features, values)
     random = np.random.default_rng(0)
     parameters = fitted.parameters(random.normal(0, 2, (4000, fitted.outputs)))
-    draws = fitted.quantile(parameters, random.random((4000, 2)))
-    assert draws[:, 0].max() == 2
-    assert draws[:, 1].max() == 3
+    assert fitted.quantile(parameters, random.random((4000, 2))).max(axis=0).tolist() == [2, 3]
 
 
 def test_the_scale_never_falls_below_the_stored_floor() -> None:
-    values = np.random.default_rng(0).normal(0, 10, (500, 1))
+    values, raw = np.random.default_rng(0).normal(0, 10, (500, 1)), jnp.full((1, 2), -1e4, jnp.float32)
     plain = Gaussian.fit([Feature("x", "real")], values)
     stepped = Gaussian.fit([Feature("x", "real", step=4)], np.round(values / 4) * 4)
-    raw = jnp.full((1, 2), -1e4, jnp.float32)
     assert float(plain.parameters(raw).scale[0, 0]) == pytest.approx(0.01)
     assert float(stepped.parameters(raw).scale[0, 0] * stepped.deviation[0]) == pytest.approx(2.0, rel=1e-5)
 
@@ -113,8 +99,7 @@ def test_the_scale_of_a_stepped_positive_column_keeps_half_a_step_at_its_median(
 
 
 def test_the_shift_is_zero_or_half_the_smallest_positive_value() -> None:
-    features = [Feature("x", "positive"), Feature("y", "positive")]
-    fitted = LogNormal.fit(features, np.array([[0.0, 3.0], [0.5, 4.0], [9.0, 5.0]]))
+    fitted = LogNormal.fit([POSITIVE, Feature("y", "positive")], np.array([[0.0, 3.0], [0.5, 4.0], [9.0, 5.0]]))
     assert fitted.shift.tolist() == [0.25, 0.0]
 
 
@@ -124,26 +109,30 @@ def test_a_zero_in_a_query_where_training_had_none_is_finite() -> None:
     assert np.isfinite(fitted.log_prob(marginal(fitted, 1), np.zeros((1, 1)))).all()
 
 
-def test_wrong_values_are_refused_with_the_column_and_the_value() -> None:
-    with pytest.raises(DataError, match=r"'x' holds -1.*≥ 0"):
-        LogNormal.fit([Feature("x", "positive")], np.array([[-1.0], [2.0]]))
-    with pytest.raises(DataError, match=r"'x' holds 0\.5.*integers"):
-        Poisson.fit([Feature("x", "count")], np.array([[0.5], [2.0]]))
-    with pytest.raises(DataError, match="within the bounds"):
-        TruncatedNormal.fit([Feature("x", "interval", bounds=(0, 1))], np.array([[0.5], [2.0]]))
+WRONG = [
+    (LogNormal, POSITIVE, -1.0, r"'x' holds -1.*≥ 0"),
+    (Poisson, Feature("x", "count"), 0.5, r"'x' holds 0\.5.*integers"),
+    (TruncatedNormal, Feature("x", "interval", bounds=(0, 1)), 0.5, "within the bounds"),
+]
+
+
+@pytest.mark.parametrize(("likelihood", "feature", "value", "sentence"), WRONG)
+def test_wrong_values_are_refused_with_the_column_and_the_value(likelihood, feature, value, sentence) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(DataError, match=sentence):
+        likelihood.fit([feature], np.array([[value], [2.0]]))
 
 
 def test_the_registry_names_what_it_has() -> None:
-    assert likelihood_of(Feature("x", "count")) is Binned
-    assert likelihood_of(Feature("x", "count"), "paper") is Poisson
-    assert likelihood_of(Feature("x", "count", likelihood="lognormal")) is LogNormal
+    assert likelihoods.likelihood_of(Feature("x", "count")) is Binned
+    assert likelihoods.likelihood_of(Feature("x", "count"), "paper") is Poisson
+    assert likelihoods.likelihood_of(Feature("x", "count", likelihood="lognormal")) is LogNormal
     with pytest.raises(SchemaError, match=r"'x' has the unknown likelihood 'nope'.*'poisson'.*register"):
-        likelihood_of(Feature("x", "count", likelihood="nope"))
+        likelihoods.likelihood_of(Feature("x", "count", likelihood="nope"))
     with pytest.raises(SchemaError, match="'x' is count, but the likelihood 'truncated_normal' models interval"):
-        likelihood_of(Feature("x", "count", likelihood="truncated_normal"))
+        likelihoods.likelihood_of(Feature("x", "count", likelihood="truncated_normal"))
 
     class Other(Gaussian):
         name = "gaussian"
 
     with pytest.raises(SchemaError, match="already registered"):
-        register(Other)
+        likelihoods.register(Other)

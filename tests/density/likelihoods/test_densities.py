@@ -13,15 +13,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from attain.density.likelihoods import (
-    Categorical,
-    Gaussian,
-    Likelihood,
-    LogNormal,
-    Ordinal,
-    Poisson,
-    TruncatedNormal,
-)
+from attain.density.likelihoods import Categorical, Gaussian, Likelihood, LogNormal, Ordinal, Poisson, TruncatedNormal
+from attain.density.likelihoods.levels import Thresholds
+from attain.density.likelihoods.numbers import Normal, Rate
 from attain.schema import Feature
 from tests.density.precision import enable_x64
 
@@ -51,54 +45,6 @@ def compare(
     return float((np.abs(ours - expected) / np.maximum(1, np.abs(expected))).max())
 
 
-@PRECISIONS
-def test_gaussian_is_scipys_norm(dtype: type) -> None:
-    from attain.density.likelihoods.numbers import Normal
-
-    likelihood = fitted(Gaussian, "real", [1e6, 1e6 + 1, 1e6 + 5])
-    mean, deviation = likelihood.mean[0], likelihood.deviation[0]
-    x = mean + deviation * np.array([-1e3, -8, -1, -1e-3, 0, 0.5, 3, 40, 1e4])
-    error = compare(
-        likelihood,
-        Normal,
-        [np.array([-50, -1, 0, 0.3, 50]), np.array([0.01, 0.5, 1, 30])],
-        x,
-        lambda x, t, location, scale: stats.norm.logpdf(t, location, scale) - np.log(deviation),
-        dtype,
-    )
-    assert error < TOLERANCE[dtype]
-
-
-@PRECISIONS
-def test_lognormal_is_scipys_lognorm_with_its_shift(dtype: type) -> None:
-    from attain.density.likelihoods.numbers import Normal
-
-    model = fitted(LogNormal, "positive", [0.0, 0.5, 3.0, 4e5])
-    shift = model.shift[0]
-    assert shift == 0.25
-    x = np.array([0.0, 1e-4, 0.5, 1.0, 1e3, 3e6, 1e12])
-
-    def oracle(x: np.ndarray, t: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        seen = np.exp(model.mean[0] + model.deviation[0] * t) - shift
-        at_seen = stats.lognorm.logpdf(
-            seen, s=model.deviation[0] * scale, loc=-shift, scale=np.exp(model.mean[0] + model.deviation[0] * location)
-        )
-        return at_seen + np.log((seen + shift) / (x + shift))
-
-    error = compare(model, Normal, [np.array([-9, -1, 0, 2, 9]), np.array([0.01, 0.7, 5])], x, oracle, dtype)
-    assert error < TOLERANCE[dtype]
-
-
-@PRECISIONS
-def test_poisson_is_scipys_poisson(dtype: type) -> None:
-    from attain.density.likelihoods.numbers import Rate
-
-    x = np.array([0, 1, 2, 3, 4, 14, 15, 16, 17, 98, 1000, 12345, 1e6])
-    rates = np.array([1e-8, 0.01, 0.9, 1, 3, 15.5, 99, 1001, 12000, 1e6, 2e7])
-    error = compare(fitted(Poisson, "count", [0, 1, 5]), Rate, [rates], x, _poisson, dtype)
-    assert error < TOLERANCE[dtype]
-
-
 def _poisson(x: np.ndarray, t: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """SciPy's form loses digits for large counts; longdouble keeps them."""
     wide, mean = x.astype(np.longdouble), rate.astype(np.longdouble)
@@ -117,28 +63,49 @@ def _log_factorial(n: int) -> np.longdouble:
     return (a + np.longdouble(0.5)) * np.log(a) - a + np.log(2 * np.longdouble(np.pi)) / 2 + series
 
 
+GAUSSIAN = fitted(Gaussian, "real", [1e6, 1e6 + 1, 1e6 + 5])
+LOGNORMAL = fitted(LogNormal, "positive", [0.0, 0.5, 3.0, 4e5])
+
+
+def _norm(x: np.ndarray, t: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    return stats.norm.logpdf(t, location, scale) - np.log(GAUSSIAN.deviation[0])
+
+
+def _lognorm(x: np.ndarray, t: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    mean, deviation, shift = LOGNORMAL.mean[0], LOGNORMAL.deviation[0], LOGNORMAL.shift[0]
+    assert shift == 0.25
+    seen = np.exp(mean + deviation * t) - shift
+    at_seen = stats.lognorm.logpdf(seen, s=deviation * scale, loc=-shift, scale=np.exp(mean + deviation * location))
+    return at_seen + np.log((seen + shift) / (x + shift))
+
+
+def _truncnorm(x: np.ndarray, t: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    low, high = -location / scale, (1 - location) / scale
+    return stats.truncnorm.logpdf(t, low, high, location, scale) - np.log(100)
+
+
+RATES = [1e-8, 0.01, 0.9, 1, 3, 15.5, 99, 1001, 12000, 1e6, 2e7]
+COUNTS = np.array([0, 1, 2, 3, 4, 14, 15, 16, 17, 98, 1000, 12345, 1e6])
+FAR = GAUSSIAN.mean[0] + GAUSSIAN.deviation[0] * np.array([-1e3, -8, -1, -1e-3, 0, 0.5, 3, 40, 1e4])
+BOUNDED = fitted(TruncatedNormal, "interval", [0, 20, 100, 100], bounds=(0, 100))
+LOCATIONS = [-30, -3, -0.5, -0.01, 0, 0.2, 0.5, 0.7, 1, 1.05, 2, 20]
+CASES = [
+    (GAUSSIAN, Normal, [[-50, -1, 0, 0.3, 50], [0.01, 0.5, 1, 30]], FAR, _norm),
+    (LOGNORMAL, Normal, [[-9, -1, 0, 2, 9], [0.01, 0.7, 5]], np.array([0.0, 1e-4, 0.5, 1.0, 1e3, 3e6, 1e12]), _lognorm),
+    (fitted(Poisson, "count", [0, 1, 5]), Rate, [RATES], COUNTS, _poisson),
+    (BOUNDED, Normal, [LOCATIONS, [0.02, 0.1, 0.4, 1, 4]], np.array([0, 1e-3, 5, 50, 99, 100]), _truncnorm),
+]
+
+
 @PRECISIONS
-def test_truncated_normal_is_scipys_truncnorm(dtype: type) -> None:
-    from attain.density.likelihoods.numbers import Normal
-
-    likelihood = fitted(TruncatedNormal, "interval", [0, 20, 100, 100], bounds=(0, 100))
-    x = np.array([0, 1e-3, 5, 50, 99, 100])
-    locations = np.array([-30, -3, -0.5, -0.01, 0, 0.2, 0.5, 0.7, 1, 1.05, 2, 20])
-
-    def oracle(x: np.ndarray, t: np.ndarray, location: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        low, high = -location / scale, (1 - location) / scale
-        return stats.truncnorm.logpdf(t, low, high, location, scale) - np.log(100)
-
-    error = compare(likelihood, Normal, [locations, np.array([0.02, 0.1, 0.4, 1, 4])], x, oracle, dtype)
-    assert error < TOLERANCE[dtype]
+@pytest.mark.parametrize(("likelihood", "make", "grid", "x", "oracle"), CASES, ids=lambda one: type(one).__name__)
+def test_densities_are_scipys(likelihood: Any, make: Any, grid: Any, x: np.ndarray, oracle: Any, dtype: type) -> None:
+    assert compare(likelihood, make, list(map(np.array, grid)), x, oracle, dtype) < TOLERANCE[dtype]
 
 
 @PRECISIONS
 def test_categorical_is_a_softmax_whose_first_logit_is_zero(dtype: type) -> None:
-    features = [
-        Feature("x", "categorical", levels=("a", "b", "c")),
-        Feature("y", "categorical", levels=("p", "q", "r", "s")),
-    ]
+    features = [Feature(name, "categorical", levels=tuple(levels)) for name, levels in (("x", "abc"), ("y", "pqrs"))]
     likelihood = Categorical.fit(features, np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [2.0, 3.0]]))
     raw = np.array([[-40.0, 25.0, 7.0, 0.3, -2.0, 4.0], [0.0, 0.0, 0.0, 30.0, 30.0, -30.0]]).astype(dtype)
     with enable_x64(dtype is np.float64):
@@ -153,20 +120,14 @@ def test_categorical_is_a_softmax_whose_first_logit_is_zero(dtype: type) -> None
 
 @PRECISIONS
 def test_ordinal_is_a_cumulative_logit_with_ordered_thresholds(dtype: type) -> None:
-    from attain.density.likelihoods.levels import Thresholds
-
-    levels = tuple("abcde")
-    likelihood = Ordinal.fit([Feature("x", "ordinal", levels=levels)], np.array([[0.0], [1.0], [2.0], [3.0], [4.0]]))
+    likelihood = Ordinal.fit([Feature("x", "ordinal", levels=tuple("abcde"))], np.arange(5.0)[:, None])
     first = np.array([-30.0, -2.0, 0.0, 15.0], dtype)
     gaps = np.array([[0.001, 0.5, 3.0, 1.0, 1.0, 1.0]], dtype).repeat(4, axis=0)
     with enable_x64(dtype is np.float64):
         made = Thresholds(jnp.asarray(first[:, None]), jnp.asarray(gaps[:, None, :]))
-        ours = np.column_stack(
-            [np.asarray(likelihood.log_prob(made, np.full((4, 1), k)), float)[:, 0] for k in range(5)]
-        )
-    thresholds = first[:, None].astype(np.longdouble) + np.concatenate(
-        [np.zeros((4, 1)), np.cumsum(gaps[:, :3].astype(np.longdouble), axis=1)], axis=1
-    )
+        levels = [np.asarray(likelihood.log_prob(made, np.full((4, 1), k)), float)[:, 0] for k in range(5)]
+    ours, steps = np.column_stack(levels), np.cumsum(gaps[:, :3].astype(np.longdouble), axis=1)
+    thresholds = first[:, None].astype(np.longdouble) + np.concatenate([np.zeros((4, 1)), steps], axis=1)
     below = np.concatenate([np.zeros((4, 1)), 1 / (1 + np.exp(-thresholds)), np.ones((4, 1))], axis=1)
     above = np.concatenate([np.ones((4, 1)), 1 / (1 + np.exp(thresholds)), np.zeros((4, 1))], axis=1)
     shares = np.where(below[:, 1:] < 0.5, np.diff(below, axis=1), -np.diff(above, axis=1))

@@ -15,10 +15,7 @@ from attain.schema import Feature
 GENERATOR = np.random.default_rng(0)
 COLUMNS = {
     "counts": (Feature("a", "count"), GENERATOR.negative_binomial(1, 0.02, 500).astype(float)),
-    "bounded counts": (
-        Feature("a", "count", bounds=(0, 60), special={-9: "none", -8: "lost"}),
-        np.r_[3.0, -9.0, 40:50],
-    ),
+    "bounded counts": (Feature("a", "count", bounds=(0, 60), special=(-9, -8)), np.r_[3.0, -9.0, 40:50]),
     "steps": (Feature("a", "interval", bounds=(0, 10), step=0.1), np.round(10 * GENERATOR.beta(2, 2, 400), 1)),
     "open steps": (Feature("a", "real", step=5), 5.0 * GENERATOR.integers(-20, 30, 100)),
     "reals": (Feature("a", "real"), GENERATOR.standard_t(3, 300)),
@@ -74,17 +71,15 @@ def test_each_state_has_mass_one(fitted: Any) -> None:
             mass = np.exp(column.log_within(np.array([start]), np.array([state])))[0]
         else:
             end = column.starts[place + 1] if place + 1 < len(column.starts) else start + size
-            mass = integrate.quad(
-                lambda x, s=state: np.exp(column.log_within(np.array([x]), np.array([s])))[0], start, end
-            )[0]
+            density = lambda x, s=state: np.exp(column.log_within(np.array([x]), np.array([s])))[0]  # noqa: E731
+            mass = integrate.quad(density, start, end)[0]
         assert mass == pytest.approx(1.0, abs=1e-4), f"state {state}"
 
 
 def test_drawn_cells_are_in_their_state_and_at_their_share(fitted: Any) -> None:
     column, cells = fitted
     generator = np.random.default_rng(1)
-    states = generator.integers(0, column.count, 3000)
-    u = generator.random(3000)
+    states, u = generator.integers(0, column.count, 3000), generator.random(3000)
     drawn = column.draw(states, u)
     assert np.array_equal(column.encode(drawn), states)
     below, above = position(column, drawn, states)
