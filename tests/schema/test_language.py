@@ -12,28 +12,11 @@ from hypothesis import strategies as st
 from attain.core.errors import SchemaError
 from attain.schema import Feature
 from attain.schema.evaluator import evaluate
-from attain.schema.formulas import Among, Comparison, Formula, Implication
+from attain.schema.formulas import Among, Comparison, Implication
 from attain.schema.language import parse_expression, parse_rule
 from attain.schema.tokens import quoted_level, quoted_name
 from tests.counting import Name, calls_of, counted
-
-NUMBERS = ("income", "debt", "savings", "mortgage", "age", "score", "education-num", "days past due", "90days")
-FEATURES = (
-    *(Feature(name, "real") for name in NUMBERS),
-    Feature("owner", "categorical", levels=("no", "yes")),
-    Feature("job", "categorical", levels=("clerk", "self employed", "manager", "Adm-clerical")),
-    Feature("grade", "ordinal", levels=("low", "mid", "high")),
-    Feature("education", "categorical", levels=("HS-grad", "Bachelors")),
-    Feature("word", "categorical", levels=("then", "if", "true", "1")),
-    Feature("mixed", "categorical", levels=(True, "true", "False", 2, -0.5, "2", "it's")),
-    Feature("digits", "categorical", levels=("1", "2")),
-)
-COLUMNS = {feature.name: feature for feature in FEATURES}
-
-
-def parsed(text: str) -> Formula:
-    return parse_rule(text, COLUMNS)
-
+from tests.schema.columns import FEATURES, parsed
 
 PAGE = (Path(__file__).parents[2] / "docs" / "use" / "rules.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(
@@ -139,94 +122,6 @@ def test_plain_words_are_not_quoted() -> None:
         '"5"" disk"',
     )
     assert (quoted_level(np.int64(3)), quoted_level(-0.5), quoted_level("")) == ("3", "-0.5", '""')
-
-
-MESSAGES = [
-    ("", "the rule is empty; write one like `debt <= income`"),
-    ("income + debt", "at “income + debt” (character 1): this is not a condition; write one like `a <= b`"),
-    ("incme <= 1", "at “incme” (character 1): there is no column `incme`; did you mean `income`?"),
-    ("Income <= 1", "there is no column `Income`; did you mean `income`?"),
-    ("xyz <= 1", "there is no column `xyz`; the columns are 'income', 'debt'"),
-    ("`day past due` <= 1", "did you mean `days past due`?"),
-    ("days past due <= 90", "at “past” (character 6): expected a comparison such as `<=`; a column name that is "
-     "not one word goes in backticks: `days past due`"),
-    ("education-num = 13", "a column name that is not one word goes in backticks: `education-num`"),
-    ("90days <= 1", "a column name that is not one word goes in backticks: `90days`"),
-    ('"days past due" <= 90', "column names go in backticks, not in quotes: `days past due`"),
-    ("'incme' <= 90", "which only a column of levels is compared with; did you mean `income`?"),
-    ("job = Adm-clerical", 'a level that is not one word goes in quotes: "Adm-clerical"'),
-    ("job in (self employed, clerk)", 'a level that is not one word goes in quotes: "self employed"'),
-    ("owner = ys", "“ys” is not a level of `owner` (no, yes); did you mean `yes`?"),
-    ("owner = YES", "did you mean `yes`?"),
-    ("job = 'self-employed'", 'did you mean `"self employed"`?'),
-    ("owner = `yes`", "there is no column `yes`"),
-    ("owner <= yes", "the levels of `owner` are not ordered; compare them with `=` or `≠`"),
-    ("income <= grade", "`income` does not have the levels of `grade`; compare `grade` with one of its levels (low,"),
-    ("owner = job", "`job` does not have the levels of `owner`"),
-    ("grade + 1 <= 2", "`grade` is a column of levels, where a number is expected; compare it with one of its levels"),
-    ("grade = income + 1", "`grade` is a column of levels; compare it with one of them"),
-    ("income = yes", "there is no column `yes`"),
-    ("1 <= 2", "a comparison needs a column"),
-    ("(income <= 1) + 1 <= 2", "at “(income <= 1)” (character 1): this is a condition, where a number is expected"),
-    ("income <= 1 & debt <= 1", "at “&” (character 13): expected `and`, `or` or the end; write `and`"),
-    ("income <= 1 && debt <= 1", "write `and`"),
-    ("income <= 1 | debt <= 1", "write `or`"),
-    ("income <= 1 || debt <= 1", "write `or`"),
-    ("income => 1", "did you mean `>=`, or `if … then …`?"),
-    ("income =< 1", "did you mean `<=`?"),
-    ("income ^ 2 <= 1", "write `**` for a power"),
-    ("income <= 1 AND debt <= 1", "did you mean `and`?"),
-    ("IF owner = no then debt = 0", "did you mean `if` instead of `IF`?"),
-    ("if owner = no debt = 0", "at “debt” (character 15): expected `then`, as in `if owner = no then mortgage = 0`"),
-    ("if owner = no than debt = 0", "did you mean `then`?"),
-    ("if income <= 1", "at the end: expected `then`"),
-    ("if owner = no then", "at the end: expected a column, a number or a level"),
-    ("owner = no then debt = 0", "`then` needs an `if` before its condition"),
-    ("if owner = no then debt = 0 else debt = 1", "write a second rule for the other case"),
-    ("if if owner = no then debt = 0 then debt = 1", "an `if` inside a rule goes in parentheses"),
-    ("age between 18 and 65", "write a range as `18 <= age <= 65`"),
-    ("debt is null", "expected `missing`, as in `income is missing`; to compare, write `=`"),
-    ("debt + 1 is missing", "`is missing` needs a column on its left"),
-    ("debt + 1 in (1, 2)", "`in` needs a column on its left"),
-    ("score in 1, 2", "expected a list in parentheses, as in `score in (1, 2)`"),
-    ("score in ()", "expected a level or a number"),
-    ("score in (1 2)", "expected `,` or `)`"),
-    ("score in (1, x)", "`score` is a column of numbers, so a number is expected here"),
-    ("sm(debt, income) <= 1", "there is no function `sm`; did you mean `sum`?"),
-    ("quantile(debt) <= 1", "there is no function `quantile`; the functions are sum, min"),
-    ("abs(debt, income) <= 1", "`abs` takes one argument, got 2"),
-    ("table(job) <= 1", "expected `, {`, as in `table(job, {clerk: 1000, manager: 2000})`"),
-    ("table(1, {2: 3}) <= 1", "`table` needs a column first"),
-    ("table(job, {clerk}) <= 1", "expected `:`"),
-    ("table(job, {clerk: 1, clerk: 2}) <= 1", "at “clerk” (character 23): the table has this key twice"),
-    ("table(job, {clark: 1}) <= 1", "did you mean `clerk`?"),
-    ("income = table(job, {clerk: low})", "expected a number; the values of a table are levels only where"),
-    ("education = table(age, {13: Bachelor})", "did you mean `Bachelors`?"),
-    ("education = table(age, {x: Bachelors})", "`age` is a column of numbers"),
-    ("if (debt > 3 then income > 1", "expected `)` for the `(` at character 4"),
-    ("(income <= 1", "at the end: expected `)` for the `(` at character 1"),
-    ("2 * (debt <= 1", "at the end: expected `)` for the `(` at character 5"),
-    ("sum(debt, income <= 3", "at “<=” (character 18): expected `,` or `)` for the `(` at character 4"),
-    ("score in [1, 2", "at the end: expected `,` or `]` for the `[` at character 10"),
-    ("table(job, {clerk: 1) <= 1", "at “)” (character 21): expected `,` or `}` for the `{` at character 12"),
-    ("table(job, {clerk: 1} <= 1", "expected `)` for the `(` at character 6, as in `table"),
-    ("income <= 'x", "at “'” (character 11): expected a column, a number or a level; a quote is not closed"),
-    ("`income <= 1", "a backtick is not closed"),
-    ("income <= 1_000", "this is neither a number nor a name"),
-    ("income <= 1e999", "the number is too large"),
-    ("(" * 99 + "income" + ")" * 99 + " <= 1", "more than 40 parentheses, functions or powers inside each other"),
-    ("income <= 1 and " * 50 + "debt >> 3", "<= 1 and income <= 1 and debt >> 3”, at “>” (character 807)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "words"), MESSAGES, ids=[text[:40] for text, _ in MESSAGES])
-def test_a_rule_that_cannot_be_understood_says_where_and_why(text: str, words: str) -> None:
-    with pytest.raises(SchemaError) as caught:
-        parsed(text)
-    message = str(caught.value)
-    assert words in message
-    if 0 < len(text) <= 200:
-        assert message.startswith(f"in the rule “{text}”, at ")
 
 
 LONG = {

@@ -88,44 +88,6 @@ def test_what_a_person_writes_is_read() -> None:
     assert schema["debt"] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[[feature]", "not valid TOML"),
-        ('format = "other"', "not a schema of this version"),
-        ("colour = 1", "'colour'; known are format, max_months"),
-        ("rule = []", "'rule'; did you mean 'rules'?"),
-        ('rules = ["job = "self employed""]', "goes in single quotes: 'job = \"self employed\"'"),
-        ('rules = [\n  "a <= b",\n  "job = "x y" or a <= b",\n]', "goes in single quotes"),
-        ("feature = 1", "double brackets"),
-        ("feature = [1]", "double brackets"),
-        ("rules = 1", "rules must be a list"),
-        ("rules = [1]", "rules must be a list"),
-        ("laws = 'a <= b'", "laws must be a list"),
-        ("laws = ['y <= 1']\n[[feature]]\nname = 'x'\nkind = 'real'", "the law 'y <= 1' does not fit the features"),
-        ("", "at least one feature"),
-        ("[[feature]]\nkind = 'real'", "no name"),
-        ("[[feature]]\nname = 'x'", "'x' has no kind"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\ncolour = 1", "'colour'; known are name, kind"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nimutable = true", "'imutable'; did you mean 'immutable'?"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nstep = '1'", "'x': step"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nstep = nan", "'x': step"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nimmutable = 1", "'x': immutable"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nbounds = [0, 1]", "'x': bounds"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nbounds = { low = 1 }", "'x': bounds"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nspecial = [1]", "'x': special"),
-        ("[[feature]]\nname = 'x'\nkind = 'real'\nlabel = 1979-05-27", "'x': label"),
-        ("[[feature]]\nname = 'x'\nkind = 'ordinal'\nlevels = 'ab'", "'x': levels"),
-        ("[[feature]]\nname = 'x'\nkind = 'ordinal'\nlevels = [1979-05-27]", "cannot be a level"),
-        ("[[feature]]\nname = 'x'\nkind = 3", "'x': kind"),
-    ],
-)
-def test_a_text_that_is_not_a_schema_says_where(text: str, words: str) -> None:
-    with pytest.raises(SchemaError) as caught:
-        Schema.from_toml(text)
-    assert words in str(caught.value)
-
-
 def test_a_schema_is_read_from_a_path_or_from_its_text(tmp_path: Path) -> None:
     schema = Schema((Feature("a", "count"), Feature("h", "categorical", levels=("x", "y"))))
     path = tmp_path / "schema.toml"

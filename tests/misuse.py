@@ -1,0 +1,42 @@
+"""Tables of calls and what comes of them, in text files that people review.
+
+A line is a call, in Python; the lines indented below it are its message, in which `…` stands for any text. A call
+without a message gives a result. Lines that start with `#` are headings.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attain.core.errors import AttainError
+
+
+def calls(path: Path) -> list[Any]:
+    """The calls of a file with their messages, as parameters of a test."""
+    return [pytest.param(*case, id=case[0][:60]) for case in _cases(path)]
+
+
+def _cases(path: Path) -> Iterator[tuple[str, str]]:
+    call, message = "", []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("    "):
+            message.append(line[4:])
+        elif line and not line.startswith("#"):
+            yield from [(call, "\n".join(message))] if call else []
+            call, message = line, []
+    yield call, "\n".join(message)
+
+
+def check_call(call: str, message: str, names: Mapping[str, Any]) -> None:
+    """Fails where a call gives another message, a message instead of a result, or a result instead of a message."""
+    if not message:
+        eval(call, dict(names))
+        return
+    with pytest.raises(AttainError) as caught:
+        eval(call, dict(names))
+    pattern = ".*".join(map(re.escape, message.split("…")))
+    assert len(str(caught.value)) < 1000
+    assert re.fullmatch(pattern, str(caught.value), re.DOTALL), str(caught.value)
