@@ -26,7 +26,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "relations": {"related": 0.0},
     "answers a little inside the limit of relations": {"inside_relations": 1.0},
     "columns taken back together": {"families": False},
-    "starts judged for the second shortlist": {"judged": 1},
+    "starts judged for the second shortlist": {"measured": 1},
     "half of the candidates": {"candidates": 3},
     "half of the shortlist": {"shortlist": 200},
 }

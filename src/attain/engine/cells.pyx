@@ -10,7 +10,7 @@ from libc.math cimport NAN, fabs, floor, frexp, isfinite, rint
 
 cdef int DIGITS = 6
 cdef double LOG10_OF_2 = 0.30102999566398120
-cdef double BEYOND = 2.0**50  # so many steps from 0 floats are about as coarse as the grid
+cdef double BEYOND = 2.0**50  # floats that many steps from 0 are about as coarse as the grid
 cdef int LOWEST = -307  # the exponent of POWERS[0]
 cdef double[616] POWERS
 for place in range(616):
@@ -33,7 +33,7 @@ def grid(step):
 
 
 def matrix(rows, Py_ssize_t columns, Py_ssize_t number=-1):
-    """Rows as the engine takes them, (n, d); with a number, so many."""
+    """Rows as the engine takes them, (n, d); `number` is how many they must be."""
     given = np.require(rows, dtype=np.float64, requirements="CA")
     if given.ndim != 2 or given.shape[1] != columns or number not in (-1, len(given)):
         wanted = "rows" if number < 0 else f"{number} rows"
@@ -98,7 +98,7 @@ cdef double snapped_to(double value, const Grid* grid, double low, double high) 
 
 
 cdef double placed(double cell, const Column* column, const Limits* limits) noexcept nogil:
-    """A number on its grid and within limits; the factual's own, off the grid, for less than a grid's move."""
+    """A number on its grid and within limits; the factual's own number, off the grid, where it moves by less than a step."""
     cdef double result = snapped_to(cell, &column.grid, limits.low, limits.high), nearest
     if limits.place != limits.own:
         nearest = rounded(within(cell, limits.low, limits.high), &column.grid)

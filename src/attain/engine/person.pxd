@@ -5,7 +5,7 @@ from attain.engine.typical cimport Crowd, Finder, Relations
 
 
 cdef struct Settings:
-    Py_ssize_t transplants, further, ranked, shortlist, judged, candidates, different, ascents, bisections
+    Py_ssize_t transplants, further, ranked, shortlist, measured, candidates, different, ascents, bisections
     Py_ssize_t attractors, paired, exchanged, pair_rows, rounds, pool, at_once
     bint pulled
     double radius, first_penalty, penalty, related

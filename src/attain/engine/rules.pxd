@@ -27,7 +27,7 @@ cdef struct Derivation:  # a computed column
     Py_ssize_t keeps
 
 cdef struct Rule:
-    Span judge
+    Span verdict
     Span repair
     Span excess
     Span uses

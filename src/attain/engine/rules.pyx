@@ -89,7 +89,7 @@ cdef double joined(Py_ssize_t operation, double value, double other) noexcept no
 
 
 cdef double kept_distance(double own, double before, double value) noexcept nogil:
-    """Where a cell moves as an expression moves from `before` to `value`; bit for bit the cell where that is no move."""
+    """Where a cell moves as an expression moves from `before` to `value`; exactly the cell where that is no move."""
     if value == before or not isfinite(before):
         return own
     return own * (value / before) if own > 0 and before > 0 and value > 0 else own + (value - before)
@@ -116,7 +116,7 @@ cdef class Rules:
         return Room(room, <Py_ssize_t*> (room + self.depth))
 
     cdef double run(self, Span code, const double* row, double* stack) noexcept nogil:
-        """The value that some instructions make of a row."""
+        """The value of a span of instructions for a row."""
         cdef Py_ssize_t top = 0, at, i, found
         cdef const Instruction* now
         cdef double value
@@ -153,10 +153,10 @@ cdef class Rules:
         return stack[0]
 
     cdef bint breaks(self, Py_ssize_t k, const double* row, double* stack) noexcept nogil:
-        return self.run(self.rules[k].judge, row, stack) == -1.0
+        return self.run(self.rules[k].verdict, row, stack) == -1.0
 
     cdef bint find_broken(self, const double* row, Room room) noexcept nogil:
-        """Which rules a row breaks, into `room.broken`; says whether there is any."""
+        """Which rules a row breaks, into `room.broken`; returns whether there is any."""
         cdef bint some = False
         cdef Py_ssize_t k
         for k in range(self.number):
@@ -210,7 +210,7 @@ cdef class Rules:
                 row[j] = rounded(row[j], &self.column[j].grid)
 
     def values(self, rows, spans):
-        """What each span of instructions (k, 2) makes of each row, (n, k)."""
+        """The value of each span of instructions (k, 2) for each row, (n, k)."""
         cdef const double[:, ::1] cells = matrix(rows, self.columns)
         cdef const Py_ssize_t[:, ::1] ends = spans
         cdef double[:, ::1] result = np.empty((len(cells), len(ends)))

@@ -1,10 +1,10 @@
 """Models that add up: C sums over the cells of a row of the matrix.
 
 A cell is a number or a *state*: a level, a special code, or missing. The states of column j are numbered from
-`first[j]`: its levels or special codes in order, then the missing cell. A model says what a state does in a table, and
-what a number does by a slope or by thresholds.
+`first[j]`: its levels or special codes in order, then the missing cell. A model has a table for states, and a slope or
+thresholds for numbers.
 
-The score of a search is made from these sums: by how much a row meets what is asked of a model, one row at a time.
+The score of a search is made from these sums: by how much a row meets the goal, one row at a time.
 """
 
 import numpy as np
@@ -89,7 +89,7 @@ cdef class LinearSums(Sums):
         self.width = len(constant)
 
     cdef inline double term(self, Py_ssize_t column, double cell, int64_t state, Py_ssize_t k) noexcept nogil:
-        """What the cell adds to sum k."""
+        """The term of a cell in sum k."""
         if state == NUMBER:
             return cell * self.slopes[column, k]
         return NAN if state == UNKNOWN else self.terms[state, k]
@@ -119,7 +119,6 @@ cdef class Score:
     """The lead of a row: at least 0 exactly where the goal is met, and NaN where only the model itself can say."""
 
     cdef double lead(self, const double* row) noexcept nogil:
-        """The lead of one row."""
         cdef double result
         self.few(row, -1, NULL, 1, &result)
         return result
@@ -188,7 +187,7 @@ cdef class SumScore(Score):
             leads[i] = self.of_sums(sums + i, n)
 
     cdef double of_sums(self, const double* sums, Py_ssize_t apart) noexcept nogil:
-        """The lead from sums that lie so far apart."""
+        """The lead from the sums of one row, `apart` positions from one another."""
         cdef double closest = INFINITY, rest = 0.0
         cdef Py_ssize_t k, nearest = -1
         for k in range(self.sums.width):

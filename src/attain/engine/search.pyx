@@ -196,7 +196,7 @@ cdef class Search:
         """Makes the shortlists around the cheapest start that passes, or else the one of least excess."""
         cdef Py_ssize_t i, at = 0, best = 0
         cdef double least = INFINITY
-        for i in range(min(self.starts.number, self.people.settings.judged)):
+        for i in range(min(self.starts.number, self.people.settings.measured)):
             at = i
             self.shortlist.surround(self.starts.cheapest(i))
             self.measure_start(i)

@@ -55,7 +55,7 @@ cdef void solve(Rules rules, const Instruction* form, double gap, const Repair* 
 
 
 cdef bint pull(Rules rules, const Instruction* form, const Repair* now) noexcept nogil:
-    """Where one side of an order moved, the other follows it; returns whether it does."""
+    """Moves one side of an order along with the other, if only that one moved; returns whether it does."""
     cdef Py_ssize_t first = rules.lists[form.span.start], second = rules.lists[form.span.start + 1]
     cdef bint first_moved = not same(now.row[first], now.own[first])
     if first_moved != same(now.row[second], now.own[second]) or now.frozen[second if first_moved else first]:
@@ -166,7 +166,7 @@ cdef class Settler:
         return Limits(self.factuals[owner, j], self.places[owner, j], self.low[owner, j], self.high[owner, j], allowed)
 
     cdef bint settle(self, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
-        """Puts a row into final form, with what its rules are about from a guide, if there is one and that helps.
+        """Puts a row into final form, taking the columns of broken rules from a guide, if there is one and that helps.
 
         Returns whether it is admitted: it keeps the rules, changes something, and not too much.
         """
@@ -274,7 +274,7 @@ cdef bint take_from_guide(Settler p, double* row, const double* guide, Py_ssize_
 
 
 cdef bint form(Settler p, double* row, const double* guide, Py_ssize_t owner, double* room) noexcept nogil:
-    """Puts a row into final form; returns whether it keeps the rules. A repair that is not whole is not used."""
+    """Puts a row into final form; returns whether it keeps the rules. A repair that leaves a rule broken is not used."""
     cdef double* tried = room + p.rules.room
     cdef size_t size = p.columns * sizeof(double)
     cdef Room space = p.rules.divided(room)

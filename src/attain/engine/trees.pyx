@@ -119,7 +119,7 @@ cdef class TreeSums(Sums):
         return node.child + self.second(at, node, cell, self.states.of(node.column, cell))
 
     cdef inline int walk(self, const double* row, Py_ssize_t tree, Py_ssize_t but, int64_t* at) noexcept nogil:
-        """The leaves that a row reaches in the next trees, and how many trees; their roots where they ask about `but`."""
+        """Finds the leaves of the next trees that a row reaches, or the roots of those that compare `but`; returns how many."""
         cdef int k, trees = <int> min(<Py_ssize_t> TOGETHER, self.roots.shape[0] - tree)
         cdef const Node* nodes = &self.node[0]
         cdef const Node* node
@@ -159,7 +159,7 @@ cdef class TreeSums(Sums):
             tree += trees
 
     cdef inline void add(self, Py_ssize_t tree, int64_t leaf, double* sums, int n, uint64_t bits) noexcept nogil:
-        """Adds what a leaf of a tree adds to those of n rows that the bits say, (C, n)."""
+        """Adds the values of a leaf to the sums (C, n) of those of n rows whose bits are set."""
         cdef const double* value = &self.leaves[self.node[leaf].child, 0]
         cdef Py_ssize_t i, k
         cdef uint64_t left
@@ -177,7 +177,7 @@ cdef class TreeSums(Sums):
             sums += n
 
     cdef void add_along(self, const double* row, Py_ssize_t tree, const Values* tried, double* sums) noexcept nogil:
-        """Adds what one tree adds: walked once, with the values that get to a node as bits, which its sides part."""
+        """Adds one tree to the sums of all values, in one walk: bits are the values that get to a node."""
         cdef int64_t[MOST_VALUES] waiting  # nodes, never more than values
         cdef uint64_t[MOST_VALUES] having  # the values that get there
         cdef uint64_t bits = all_bits(tried.n), second
@@ -253,7 +253,7 @@ cdef class TreeSums(Sums):
         return np.asarray(result)
 
     cdef Both shared(self, Pair* pair, int64_t at, int a, int b) noexcept nogil:
-        """Gives columns what the leaves below a node add to them; returns that of one column on either side so far.
+        """Adds to each column the share of the leaves below a node; returns the share of a column on either side so far.
 
         It calls itself only where a column parts the two for the first time: no tree is too deep for it.
         """

@@ -90,7 +90,7 @@ cdef class Space:
 
 
 cdef double gap(double one, double other, bint state) noexcept nogil:
-    """What a cell adds to the squared distance of two points."""
+    """The contribution of a cell to the squared distance of two points."""
     if not state:
         return (one - other) * (one - other)
     return 0.0 if one == other else (one != 0.0) + <double>(other != 0.0)
@@ -113,7 +113,7 @@ cdef void add_gaps(
 cdef Py_ssize_t smallest(
     const double* values, Py_ssize_t n, Py_ssize_t k, double* spare, Py_ssize_t* found
 ) noexcept nogil:
-    """The positions of the k smallest of n values, in order of position; of equal ones, the first. Says how many."""
+    """The positions of the k smallest of n values, in order of position; of equal ones, the first. Returns how many."""
     cdef Py_ssize_t low = 0, high = n - 1, i, j, left, number = 0
     cdef double pivot, held
     if k >= n:
@@ -282,7 +282,7 @@ cdef class Relations:
             predicted[r] += sign * along * self.terms[self.first_code[column] + knot + 1, r]
 
     cdef void find_offs(self, const double* row, double* predicted, double* offs) noexcept nogil:
-        """What a row predicts, and how far it is off, relation by relation."""
+        """Finds what a row predicts and how far it is off, relation by relation."""
         cdef Py_ssize_t j, r
         for r in range(self.number):
             predicted[r] = self.constant[r]

@@ -115,7 +115,7 @@ class GuardedSearch:
     Attributes
     ----------
     relations
-        What columns tell of each other.
+        What columns predict for each other.
     crowds
         The guard's real rows for the engine.
     rates

@@ -49,7 +49,7 @@ class GuardedSettings:
     # the local search
     shortlist: int = 400
     """Real rows near a person, and near a start that passes, among which versions are measured. (S)"""
-    judged: int = 6
+    measured: int = 6
     """How many of the cheapest starts are measured to find the one that the second shortlist is taken around. (S)"""
     candidates: int = 6
     """Starts that are made better; half of them change different features. (S)"""
@@ -58,9 +58,9 @@ class GuardedSettings:
     penalty: float = 50.0
     """The same after it: more than any change costs, so that a candidate first becomes typical, then easy. (–)"""
     related: float = 2.0
-    """How many times being off a relation counts in the excess, like a distance. (–)"""
+    """The weight of being off a relation in the excess; that of a distance is 2. (–)"""
     inside_relations: float = 0.9
-    """Answers are first looked for so far inside the limit of relations: another judge draws it elsewhere. (S)"""
+    """Answers are first looked for within this share of the limit of relations, which new rows may move. (S)"""
     families: bool = True
     """Whether columns that go together are also taken back together. (S)"""
     bisections: int = 6
@@ -100,7 +100,7 @@ class GuardedSettings:
 
 
 _SAME_NAMES = (
-    *("shortlist", "judged", "ascents", "bisections", "attractors", "exchanged", "pair_rows", "rounds"),
+    *("shortlist", "measured", "ascents", "bisections", "attractors", "exchanged", "pair_rows", "rounds"),
     *("pulled", "penalty", "related"),
 )
 """Settings that the engine has by the same names."""
