@@ -55,7 +55,7 @@ def list_lines(arguments: Arguments) -> None:
 
 
 def repeat(arguments: Arguments) -> int:
-    """Explains a person of a log again; returns the exit code."""
+    """Repeats the explanation of a person in a log; returns the exit code."""
     explainer = load(arguments.explainer)
     people = read_people(arguments, arguments.people, explainer.population_.schema).frame
     found = regenerate(

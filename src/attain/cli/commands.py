@@ -30,7 +30,7 @@ Exit codes:
   143  the same, by SIGTERM""",
 )
 click.version_option(package_name="attain", message="%(prog)s %(version)s")(commands)
-schema = Group("schema", "Guess the schema of a file, show a schema, or hold it against a file.")
+schema = Group("schema", "Guess the schema of a file, show a schema, or check a file against it.")
 audit = Group(
     "audit",
     "Verify logs of explanations, and repeat what they record. `attain explain --audit LOG` appends one line per "
@@ -74,7 +74,7 @@ def show() -> None:
     "attain.cli.schema:check", argument("S.toml", "schema", "A schema."), options.DATA, *options.READING, options.JSON
 )
 def check() -> None:
-    """Hold a schema against a table: cells that do not fit, rules and laws that people break, what is to be decided.
+    """Check a table against a schema: cells that do not fit, rules and laws that people break, what is to be decided.
 
     Example:
       attain schema check schema.toml credit.csv
@@ -113,7 +113,7 @@ def laws() -> None:
     *options.READING,
 )
 def review() -> None:
-    """Decide what may happen to columns, one question at a time: first those that most answers hang on.
+    """Decide what may happen to columns, one question at a time: first those that most answers depend on.
 
     Each question has what the data say, an example, and the choices. After each decision the answers are found again,
     until all of them rest on decisions. S.toml has every decision at once, with who took it and when: stopped at any

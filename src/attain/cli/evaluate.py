@@ -47,7 +47,7 @@ _DEMO_ROWS: Final = 20
 
 
 class _Answers(NamedTuple):
-    """What is measured: slices of answers, of which a file is one, and what they have in common."""
+    """The answers to measure, in slices (a file is one slice), and what was requested."""
 
     method: str
     schema: Schema

@@ -38,7 +38,7 @@ _SHOWN: Final = 20
 
 
 class _Answered(NamedTuple):
-    """What both formats of OUT have in common: a result, of nobody where OUT is a folder, and the counts of all."""
+    """A result, which is empty where OUT is a folder, and the counts over all people."""
 
     result: Counterfactuals
     summary: scale.Summary
@@ -121,7 +121,7 @@ def _check_folder(arguments: Arguments) -> None:
 
 
 def _check_file(arguments: Arguments) -> None:
-    """Refuses files that cannot be written, and those that have no place for what is asked for."""
+    """Refuses files that cannot be written, or cannot hold what was requested."""
     check_ending(arguments.out, also=_WHOLE)
     if arguments.changes is not None:
         check_ending(arguments.changes)

@@ -108,7 +108,7 @@ def _texts(help: str) -> dict[str, Any]:
 
 
 class Config(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of such a file."""
+    """The content of a configuration file."""
 
     command: str
     arguments: dict[str, Any]
@@ -117,7 +117,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_config(out: str) -> str:
-    """Writes every argument of the running command, and the versions, beside the file `out` or into that folder.
+    """Writes all arguments of the running command, and the versions, next to the file `out` or into that folder.
 
     Returns the name of the file.
     """
@@ -141,7 +141,7 @@ def write_config(out: str) -> str:
 
 
 def read_config(path: str, command: click.Command) -> dict[str, Any]:
-    """The arguments in such a file by name, as texts, which are read like those of a command line."""
+    """The arguments in a configuration file by name, as texts to be parsed like those of a command line."""
     content = read_toml(path, "--config:")
     try:
         config = as_kind(content, Config)

@@ -18,7 +18,7 @@ from attain.results.counterfactuals import Counterfactuals
 
 
 def letter(arguments: Arguments) -> None:
-    """Writes letters, or what is needed to write some."""
+    """Writes letters, or templates for them."""
     options = None
     if arguments.write_templates is not None:
         make_folder(arguments.write_templates)

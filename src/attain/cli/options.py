@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
 
 
 def from_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
-    """Takes what the command line does not have from a file."""
+    """Fills in arguments that the command line lacks from a file."""
     if path is not None:
         context.default_map = read_config(path, context.command)
 

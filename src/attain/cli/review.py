@@ -76,7 +76,7 @@ def _state(started: Review) -> str:
 
 
 def _show(asked: OpenQuestion, number: int, answers: int) -> None:
-    """Prints a question: the columns, what the data say, what hangs on it, an example, the choices."""
+    """Prints a question with its columns, evidence, an example and the choices."""
     question = asked.question
     several, time = bool(question.parts), question.topic == "time"
     say(f"\nQuestion {number}" if several or time else f"\nQuestion {number}: {plain(question.columns[0])}")
@@ -107,7 +107,7 @@ def _item(key: str, text: str) -> None:
 
 
 def _decided(arguments: Arguments, started: Review, question: Question) -> str:
-    """Reads lines until one is a decision, which is taken, or says to skip or to stop; returns its key."""
+    """Reads lines until one decides, skips or stops; returns its key."""
     while True:
         words = _line("Key: ").replace(",", " ").split()
         if not words or words[0] in (_SKIP, _STOP):
@@ -127,7 +127,7 @@ def _decided(arguments: Arguments, started: Review, question: Question) -> str:
 
 
 def _line(prompt: str) -> str:
-    """What is typed next; to stop where nothing comes any more."""
+    """The next line that is typed; the key to stop at the end of the input."""
     print(prompt, end="", flush=True)
     line = sys.stdin.readline()
     if not sys.stdin.isatty():

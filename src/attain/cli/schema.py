@@ -129,7 +129,7 @@ def _frame(arguments: Arguments) -> pd.DataFrame:
 
 
 def _say_questions(schema: Schema, questions: Sequence[Question]) -> None:
-    """Prints what is asked about what columns hold; what may happen to them is asked of every column alike."""
+    """Prints the questions about the contents of columns, and names the columns to be reviewed."""
     lines = [line for question in questions if question.topic != "change" for line in str(question).splitlines()]
     for line in ["", "To decide:", *lines] if lines else ():
         print(wrapped(plain(line), width(), "  " * line.startswith(" ")))

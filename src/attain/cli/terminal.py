@@ -44,7 +44,7 @@ class Printable:
 
 @contextmanager
 def printable() -> Iterator[None]:
-    """Whatever is printed goes through `Printable`; characters that the terminal's encoding lacks are replaced.
+    """Prints through `Printable`, and replaces characters that the terminal's encoding lacks.
 
     Warnings of this package are notes.
     """
@@ -86,7 +86,7 @@ def say(text: str = "") -> None:
 
 
 def say_summary(text: str) -> None:
-    """Prints the summary of a result, which names commands and flags instead of what they are in Python."""
+    """Prints the summary of a result, with commands and flags instead of Python names."""
     for python, command in _COMMANDS.items():
         text = text.replace(python, command)
     say(text)

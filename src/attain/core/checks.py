@@ -63,7 +63,7 @@ def check_choice(name: str, value: object, choices: Iterable[object]) -> None:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """The name, with as many underscores behind it as it takes to be unused."""
+    """The name, with underscores appended until it is unused."""
     while name in taken:
         name += "_"
     return name

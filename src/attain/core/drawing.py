@@ -129,7 +129,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def headline(ax: Any, title: str, about: str = "") -> None:
-    """A title in bold, and what is to be known about it below in smaller print; `finished` puts them flush left."""
+    """A bold title with smaller print below; `finished` aligns them left."""
     width = ax.get_figure().bbox.width / ax.get_figure(root=True).dpi
     about = label(about, int(14 * width), 2)
     lines = about.count("\n") + 1 if about else 0

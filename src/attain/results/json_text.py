@@ -47,7 +47,7 @@ _ROWS: Final[Mapping[Any, Any]] = {np.float64: list[float | None], np.intp: list
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
-    """A part of the file."""
+    """A part of a stored result."""
 
 
 class Column(_Stored):
@@ -75,7 +75,7 @@ class Floats(_Stored, tag_field="dtype", tag="float"):
 
 
 class StoredResult(_Stored, kw_only=True):
-    """The file; `sentences` and `changes` are for programs without this package, and follow from the rest."""
+    """A stored result; `sentences` and `changes` are for programs without this package."""
 
     format: str
     schema: str

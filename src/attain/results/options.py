@@ -199,7 +199,7 @@ def _changes(result: Counterfactuals, place: int) -> Iterator[Change]:
 
 
 def _ranges(result: Counterfactuals, place: int) -> dict[int, dict[str, Any]]:
-    """What else does as well, by column."""
+    """The ranges of an option's changes, by column."""
     ranges, shown_value = result.intervals, result.table.layout.value
     if ranges is None:
         return {}

@@ -202,7 +202,7 @@ def _width(ax: Any, text: Any) -> float:
 
 
 def _beside(first: float, second: float, left: float, right: float) -> tuple[float, float]:
-    """The centres of two texts of these widths, near their places, which do not touch and stay within 0 and 100."""
+    """The centres of two texts near their places, so that they do not touch and stay within 0 and 100."""
     apart = (left + right) / 2 + _APART
     if second - first < apart:
         middle = (first + second) / 2
@@ -215,7 +215,7 @@ def _beside(first: float, second: float, left: float, right: float) -> tuple[flo
 
 
 def _key(ax: Any, cells: Sequence[Dumbbell]) -> None:
-    """What the marks mean, below the axes."""
+    """Draws the legend of the marks below the axes."""
     if not any(cell.ends for cell in cells):
         ax.set(xlabel="", xticks=[])
         return

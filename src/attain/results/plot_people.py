@@ -18,7 +18,7 @@ _FEW: Final = 4
 
 
 def size(people: ChangesByGroup, lanes: int) -> tuple[float, float]:
-    """The width and height that suit a figure with so many lanes for each feature, in inches."""
+    """The width and height in inches that suit a number of lanes for each feature."""
     height = 1.2 + max(len(people.levers), 1) * max(0.37, _LANE * lanes + 0.16)
     return 7.0 if len(people.groups) == 1 else 8.6, height
 
@@ -48,7 +48,7 @@ def _lanes(row: int, people: ChangesByGroup, height: float) -> list[float]:
 
 
 def _frame(ax: Any, people: ChangesByGroup) -> None:
-    """The rows, and beside the axes which marker is which group."""
+    """Draws the rows, and a legend of the groups next to the axes."""
     ax.grid(visible=False, axis="y")
     ax.spines[["top", "right", "left"]].set_visible(False)
     count = len(people.levers)

@@ -44,7 +44,7 @@ def person_sentences(result: Counterfactuals) -> list[str]:
 
 
 def unreadable_sentence(schema: Schema, trouble: str) -> str:
-    """That a record cannot be read, and which detail of it to check, if that is known."""
+    """A sentence that a record cannot be read; it names the feature to check, if that is known."""
     for feature in schema:
         if trouble.startswith(f"column {feature.name!r}, row "):
             return f"This record cannot be read; please check {plain(feature.title)}."
@@ -103,7 +103,7 @@ def option_sentence(option: Option) -> str:
 
 
 def _nearest(option: Option, why: str) -> str:
-    """That nothing is advised, and what comes nearest."""
+    """A sentence that advises nothing and names the nearest change."""
     named, others = _few([change for change in option.ordered if change.follows in ("", "relation")])
     changes = [*map(_change, named), *([_more(others).lower()] if others else [])]
     wait = f", after {ENGLISH.duration(option.months)}" if option.waits else ""
@@ -112,7 +112,7 @@ def _nearest(option: Option, why: str) -> str:
 
 
 def _few(changes: list[Change]) -> tuple[list[Change], int]:
-    """As many changes as a sentence has, the largest, in their order, and how many others there are."""
+    """The largest changes, which a sentence names, in their order, and the number of the others."""
     kept = sorted(changes, key=lambda change: -(change.shift or 0))[:_NAMED]
     return [change for change in changes if change in kept], len(changes) - len(kept)
 
@@ -122,7 +122,7 @@ def _more(count: int) -> str:
 
 
 def _names(changes: Sequence[Change]) -> list[str]:
-    """The titles of as many features as a sentence names, and how many others there are."""
+    """The titles of the features that a sentence names, and the number of the others."""
     names = [plain(change.feature.title) for change in changes]
     return names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
 
@@ -141,7 +141,7 @@ def what_for(option: Option) -> list[str]:
 
 
 def option_facts(option: Option) -> list[str]:
-    """What is to be known about an option besides its changes, in few words: for headings."""
+    """Facts about an option besides its changes, as short phrases for headings."""
     purpose = {"smallest": "the smallest change", "typical": "more typical"}.get(option.purpose)
     shift = None if option.total_shift is None else f"total shift {points(option.total_shift)} points"
     return [*filter(None, (purpose, option.verdict, shift)), *how_long(option)]

@@ -59,7 +59,7 @@ def overview(result: Counterfactuals, width: int | None = None) -> str:
 
 
 def further_options(result: Counterfactuals, place: str) -> list[str]:
-    """A line on the options that a table of people does not show, and where they are; none where it shows all."""
+    """A line on the options that a table of people omits; none where it shows all."""
     count = len(result.owners) - int(result.found.sum())
     return [f"The first option of each person is shown; {count} more in {place}."] if count else []
 

@@ -174,7 +174,7 @@ class ExplainerSuite:
             assert spent.sum() + result.rows_uncharged == result.rows_asked == model.rows
 
     def test_a_call_ends_soon_after_its_deadline(self) -> None:
-        """Every look at the rules takes 0.02 seconds and every call of the model 0.1, by a clock of the test's own."""
+        """A look at the rules takes 0.02 seconds and a call of the model 0.1, by a fake clock."""
         X, explainer = self._refused(3), self._fitted()
         everything: dict[str, Any] = {"n": 3, "ranges": True, "importance": True, "contributions": True}
         for model, options in ((self._constant, {}), (self._model, everything)):

@@ -49,7 +49,7 @@ def schema() -> Schema:
 
 
 def frame(people: int = 300, seed: int = 0) -> pd.DataFrame:
-    """People who keep the schema's rules, in a column order of their own, with text labels as index."""
+    """People who keep the schema's rules, with columns in another order and text labels as index."""
     random = np.random.default_rng(seed)
     income = np.round(random.lognormal(7.8, 0.4, people) / 50) * 50
     debt = np.round(random.lognormal(7.0, 0.8, people) / 10) * 10
