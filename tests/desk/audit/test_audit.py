@@ -464,7 +464,7 @@ def test_another_model_or_explainer_is_named_first(tmp_path: Path) -> None:
 
 def test_another_version_is_named_and_the_answer_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, ids = logged(tmp_path)
-    monkeypatch.setattr("attain.answers.result._versions", lambda: {"attain": "99", "numpy": "98"})
+    monkeypatch.setattr("attain.answers.result.versions", lambda: {"attain": "99", "numpy": "98"})
     found = audit.regenerate(path, ids[0], explainer(), model(), refused(), key=KEY)
     assert not found.same
     assert {difference.field.rpartition(".")[0] for difference in found.differences} == {"settings.versions"}

@@ -1,4 +1,4 @@
-"""The key of a log: where it is read from, and hashes that only its holder can make."""
+"""Keys of logs, and hashes that only their holder can compute."""
 
 from __future__ import annotations
 

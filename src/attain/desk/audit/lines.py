@@ -1,4 +1,4 @@
-"""Lines of a log: what they say of a person, and how each is chained to the line before it."""
+"""Lines of a log: their content, their hashes and their signatures."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def parsed(text: bytes, key: bytes | None = None, *, signed: bool = False) -> tu
 
 
 def contents(result: Counterfactuals, key: bytes | None, inputs: Shown) -> Iterator[dict[str, Any]]:
-    """What the line of each person says; sentences have current values, so that they are stored like records."""
+    """The content of each person's line; sentences quote values, so they are stored like records."""
     reasons = _contributions(result)
     for position, (status, label) in enumerate(zip(result.statuses, map(as_json, result.table.labels), strict=True)):
         options = result.options_of(position)

@@ -78,7 +78,7 @@ class AuditLog:
         return [line["id"] for line in lines], head
 
     def _end(self) -> tuple[Head, bytes]:
-        """The last complete line and what follows it; a `FileError` where it is not that which `PATH.head` names."""
+        """The head of the log and an incomplete last line; a `FileError` if the head is not the one in `PATH.head`."""
         text, torn = _last_line(self.path)
         head, known = Head(), _known_head(self.path)
         if text is not None:
@@ -95,7 +95,7 @@ class AuditLog:
 
 
 def _append(path: Path, content: bytes) -> None:
-    """Appends and waits until the disk has it; if that fails, what was written is removed again."""
+    """Appends and flushes to disk; a failure leaves the file as it was."""
     try:
         with open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             size, left = file.tell(), memoryview(content)
@@ -205,7 +205,7 @@ def verify(path: str | os.PathLike[str], *, key: bytes | None = None, expect: st
     for source, head in missing.items():
         gone = f"line {head.number} with the hash {head.hash} is missing, which {source} names as the head"
         problems.append(LogFault(0, gone))
-    # a problem that all lines have, such as another key, is said once
+    # a problem that all lines have, such as another key, is reported once
     counts = Counter(problem.text for problem in problems)
     common = {text for text, times in counts.items() if times == count > 1}
     found = [LogFault(0, f"every line: {text}") for text in counts if text in common]
@@ -214,7 +214,7 @@ def verify(path: str | os.PathLike[str], *, key: bytes | None = None, expect: st
 
 
 def _gaps(line: Mapping[str, Any], last: Head) -> Iterator[str]:
-    """How a line fails to follow the one before it, whose hash is None if it could not be read."""
+    """Why a line does not follow the one before it, whose hash is None if it could not be read."""
     if line["number"] != last.number + 1:
         yield f"its number is {line['number']} instead of {last.number + 1}: lines were deleted, inserted or moved"
     elif line.get("previous") != last.hash and (last.hash is not None or last.number == 0):

@@ -1,4 +1,4 @@
-"""Explaining the person of a line again, and comparing with what the line says."""
+"""Repeating an explanation from its line in a log, and comparing the two."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Regeneration:
-    """An explanation that was made again.
+    """A repeated explanation, compared with its line in the log.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def regenerate(
     path, id
         The log, and the id of the line or the first digits of it.
     explainer, model
-        Those that the explanation was made with; if they are others, the differences say so. Texts call the classes of
+        Those of the recorded explanation; the differences name any other. Texts call the classes of
         the model as they did then.
     people
         A frame with the person's record, perhaps among others: the row is found by its content.
@@ -112,7 +112,7 @@ def regenerate(
 
 
 def _repeatable_line(path: str | os.PathLike[str], id: str, key: bytes | None) -> dict[str, Any]:
-    """The one line whose id starts with these digits, if what it says can be repeated."""
+    """The only line whose id starts with these digits; refused if it cannot be repeated."""
     found = [line for line in read_lines(path) if id and line["id"].startswith(id)]
     if len(found) != 1:
         raise AttainError(
@@ -142,7 +142,7 @@ def _configured(explainer: Explainer, settings: Mapping[str, Any]) -> Explainer:
 
 
 def _named_as_then(model: Any, settings: Mapping[str, Any]) -> Model:
-    """A copy of the model, with the recorded names of its classes in texts."""
+    """A copy of the model with the recorded names of its classes."""
     again, facts = copy(Model.of(model)), settings["model"]
     pairs = zip(facts["classes"], facts["class_names"] or (), strict=False)
     again.class_names = {label: name for label, name in pairs if name is not None}

@@ -30,7 +30,7 @@ _ABSENCES: Final = {
 """Why there is no option, where that is not simply that none was found."""
 _NOT_REFUSED: Final = {Status.ALREADY_DESIRED: "approved", Status.UNREADABLE: "unreadable"}
 _DIGITS: Final = 3
-"""Significant digits of what is computed from other details."""
+"""Significant digits of computed details."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def contents(
     most_reasons: int,
     most_options: int,
 ) -> list[Content]:
-    """What the letters to the people at some positions say."""
+    """The contents of the letters to the people at some positions."""
     session = explainer.session(model, target=result.target, probability=result.probability)
     recheck = Recheck(session, result, call_constraints(result))
     _check_decisions(result, recheck, positions)
@@ -171,7 +171,7 @@ def contents(
 
 
 def call_constraints(result: Counterfactuals) -> Mapping[str, Any]:
-    """The constraints of the call that a result was made by, from its settings."""
+    """The constraints of the call that made a result, from its settings."""
     given = dict(result.settings.get("constraints", {}))
     labels = {repr(as_json(label)): label for label in result.table.labels}
     people = [dict(entry) for entry in given.pop("people", ())]
@@ -212,7 +212,7 @@ def _named(result: Counterfactuals, positions: Sequence[int]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class OptionWriter:
-    """Writes options in the words of a table of texts."""
+    """Puts options into the words of a table of texts."""
 
     printer: Printer
     texts: Texts
@@ -266,7 +266,7 @@ class OptionWriter:
         )
 
     def _ends(self, feature: Feature, low: float, high: float) -> tuple[str, str]:
-        """Both ends of a range, of which the unit stands once; an end beyond which nothing is suggested is empty."""
+        """Both ends of a range, with the unit once; an end that nothing suggested exceeds is empty."""
         below, above = low <= feature.suggested[0], high >= feature.suggested[1]
         if below or above:
             return "" if below else self._shown(feature, low), "" if above else self._shown(feature, high)

@@ -96,7 +96,7 @@ def write(
     people
         The labels of the people to write to; None is everybody.
     reasons, options
-        At most so many of each.
+        The most of each.
     sender
         Who writes, in one or more lines.
     date
@@ -138,7 +138,7 @@ def _template(path: str | os.PathLike[str] | None, name: str) -> tuple[str, str]
 
 
 def html_page(letters: Sequence[Letter]) -> str:
-    """Letters as one page of HTML, each on a sheet of its own."""
+    """One page of HTML that prints each letter on a new sheet."""
     first = letters[0]
     title = next((block.lines[0] for block in blocks(first._source) if block.mark == "#"), "")
     values = {"language": first.language, "title": title, "letters": [as_html(letter._source) for letter in letters]}
@@ -146,7 +146,7 @@ def html_page(letters: Sequence[Letter]) -> str:
 
 
 def save(letters: Sequence[Letter], path: str | os.PathLike[str]) -> None:
-    """Writes letters into one file, .html or .txt, each on a page of its own."""
+    """Writes letters into one file, .html or .txt, each on a new page."""
     check_ending(path, *ENDINGS)
     if not letters:
         raise DataError("there are no letters to write")
@@ -156,7 +156,7 @@ def save(letters: Sequence[Letter], path: str | os.PathLike[str]) -> None:
 
 
 def save_each(letters: Sequence[Letter], path: str | os.PathLike[str]) -> list[Path]:
-    """Writes each letter into a file of its own, named after `path` and the person: `letter-17.html`.
+    """Writes one file per letter, named after `path` and the person: `letter-17.html`.
 
     Different people have different files, also where capitals do not count: labels of other characters than lower-case
     letters, digits, `_` and `-`, or of more than 60, are cut and followed by a digest. A label that several people

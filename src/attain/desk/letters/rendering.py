@@ -1,7 +1,7 @@
 """The words of letters: templates that are filled in, and the blocks of text that come out, as plain text and HTML.
 
 A template writes blocks, separated by blank lines: `# title`, `## heading`, `### smaller heading`; `- item` for each
-line of a list; `| line` for each line that stays a line of its own, as in an address; anything else is a paragraph.
+line of a list; `| line` for each line that stays a separate line, as in an address; anything else is a paragraph.
 Within a block, a line without a mark continues the one before. Blocks become plain text, or HTML in which everything is
 escaped. Templates run in a sandbox, for a limited time and with limited memory.
 """
@@ -146,7 +146,7 @@ def _wrapped(line: str, indent: str) -> str:
 
 
 def as_html(source: str) -> str:
-    """The same as HTML, without a page around it; what is under a smaller heading is a section."""
+    """A text as HTML without a page around it; each smaller heading begins a section."""
     parts, section = [], ""
     for block in blocks(source):
         if block.mark.startswith("#"):

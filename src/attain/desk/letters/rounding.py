@@ -38,7 +38,7 @@ _MOST: Final = 97
 _STEPS: Final = 4
 """How many numbers of digits are tried; answers without a step have six."""
 _SHARE: Final = 5
-"""The change grows by one part in so many at most."""
+"""Rounding enlarges a change by at most 1/5."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class _Version(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Printer:
-    """Finds what can be printed of the options of a result."""
+    """Rounds the options of a result for printing, and checks them again."""
 
     result: Counterfactuals
     recheck: Recheck
@@ -97,7 +97,7 @@ class Printer:
         return feature.computed is not None or feature.clock is not None or feature.name in self.result.following
 
     def _rounded(self, positions: Sequence[int], most: int) -> Iterator[PrintedOption]:
-        """The options in their coarsest rounding that holds; those that are equal then once.
+        """The options in their coarsest rounding that holds; equal ones once.
 
         Of the options after a person's first, those that change what nobody has reviewed are left out.
         """
@@ -170,7 +170,7 @@ class Printer:
         ]
 
     def _mark_others(self, options: Sequence[PrintedOption]) -> None:
-        """Notes the other values with which options hold, one column at a time, where ranges were asked for."""
+        """Adds the other values that do as well, one column at a time, where ranges were asked for."""
         versions = [version for one in options for version in self._others(one)]
         for (one, (j,), cells), good in zip(versions, self._hold(versions), strict=True):
             if good and self.result.table.schema.features[j].numeric:
@@ -237,11 +237,11 @@ def inward(low: float, high: float, step: float | None) -> tuple[float, float]:
 
 
 def _exponent(sizes: np.ndarray) -> np.ndarray:
-    """⌊log₁₀ x⌋, but for rounding errors."""
+    """⌊log₁₀ x⌋, tolerating rounding errors."""
     return np.floor(np.log10(sizes) + 1e-9)
 
 
 def _whole(counts: np.ndarray) -> np.ndarray:
-    """The numbers, with those that are whole but for rounding errors made whole."""
+    """The numbers, rounded to integers where they are integers up to rounding errors."""
     near = np.rint(counts)
     return np.where(np.abs(counts - near) <= 1e-9 * np.maximum(1.0, np.abs(near)), near, counts)

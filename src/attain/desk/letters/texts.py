@@ -1,4 +1,4 @@
-"""The table of texts that letters are written with: a sentence for each input, and words that replace the schema's.
+"""The texts of letters: a sentence for each input, and words that replace the schema's.
 
 As TOML:
 
@@ -47,14 +47,14 @@ _NUMBER: Final = re.compile(r"-?\d[\d,]*(\.\d+)?%?")
 _CUT_OFF: Final = re.compile(r" and (\d+) more$")
 _IN_WORDS: Final = re.compile(r"[a-z]{3,}( [a-z]+)*")
 _LEAST: Final = 12
-"""Templates with fewer letters of their own would fit other sentences, too."""
+"""Templates with fewer fixed letters would fit other sentences, too."""
 _LONGEST: Final = 2_000
 """Longer texts are not translated: they quote more than they say."""
 
 
 @dataclass(frozen=True)
 class Language(Numbers):
-    """How a language writes numbers, and what it says instead of the package's English sentences."""
+    """How a language writes numbers, and its translations of the package's English sentences."""
 
     def said(self, template: str, *given: str) -> str:
         """A template of the package, filled in."""
@@ -72,20 +72,20 @@ class Language(Numbers):
         return None
 
     def _part(self, text: str) -> str:
-        """What fills in a sentence: a number, another sentence, or words that stay as they are."""
+        """A filled-in part, translated: a number, another sentence, or words that stay as they are."""
         if _NUMBER.fullmatch(text):
             return text.translate({ord(","): self.thousands, ord("."): self.decimal}).replace("%", f"{self.percent}%")
         return self.translated(text) or _CUT_OFF.sub(lambda found: self.said(" and {} more", found[1]), text)
 
     @cached_property
     def sentences(self) -> Mapping[str, str]:
-        """What the package says in English, by template, where `{}` is what is filled in; empty for English itself."""
+        """Translations of the package's English templates, with `{}` for what is filled in; empty for English."""
         place = resources.files("attain.desk.letters").joinpath(f"{self.code}.toml")
         return tomllib.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
-        """A pattern for each sentence with something to fill in, those with more words of their own first."""
+        """A pattern for each template with something to fill in, those with more fixed words first."""
         filled = sorted((one for one in self.sentences if "{}" in one), key=lambda one: -len(one))
         return [
             (re.compile("(.*?)".join(map(re.escape, one.split("{}"))), re.DOTALL), self.sentences[one])
@@ -193,7 +193,7 @@ class Texts:
         return self._named(feature, "label", self.of(feature).label, _title(feature)) or plain(feature.title)
 
     def _named(self, feature: Feature, name: str, own: str, schema: str | None) -> str:
-        """A name in this language: the table's, or the schema's if it is in the same one; otherwise it is lacking."""
+        """A name in this language: the table's, or else the schema's if that has this language; otherwise lacking."""
         if not own and (self.language.code != OWN or schema is None):
             self.lacking[f"{feature.name} ({name})"] = None
         return plain(own or schema or "")
@@ -226,7 +226,7 @@ class Texts:
         """Why this input counts against somebody whose value is `cell`; empty where the table does not say.
 
         `side` is "high" or "low" where the value is above or below the usual one, otherwise empty. A sentence with
-        `{value}` is about a number or a level: a special code or a missing cell needs one of its own.
+        `{value}` is about a number or a level: a special code or a missing cell needs a separate one.
         """
         own = self.of(feature)
         sided = {"high": own.high, "low": own.low}.get(side, "")

@@ -17,7 +17,7 @@ from attain.schema.text import described
 _REASONS: Final = 4
 """How many inputs are named that count against a person."""
 _SHOWN: Final = 3
-"""How many changes stand beside a person's name."""
+"""How many changes are shown next to a person's name."""
 _NEEDS: Final = {
     "needed_for_decision": "needed for the decision",
     "needed_to_stay_typical": "keeps the record typical",
@@ -79,7 +79,7 @@ def people(result: Counterfactuals) -> Iterator[dict[str, Any]]:
 
 
 def _lines(option: Option) -> list[Line]:
-    """The changes as they are read; how long the option waits comes before what time brings."""
+    """The changes in reading order; waiting comes before the clocks."""
     lines = [_line(change) for change in option.ordered]
     if option.waits:
         clocks = sum(change.follows == "time" for change in option.changes)
@@ -109,7 +109,7 @@ def _gist(option: Option) -> str:
 
 
 def _about(option: Option) -> str:
-    """What is to be known about an option besides its changes and its verdict, which stands in its heading."""
+    """The facts about an option other than its changes and its verdict."""
     return " · ".join([*(fact for fact in option_facts(option) if fact != option.verdict), *not_reviewed(option)])
 
 

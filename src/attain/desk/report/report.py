@@ -147,7 +147,7 @@ def _of_answered(result: Counterfactuals, values: Any) -> np.ndarray:
 
 
 def _changes(result: Counterfactuals) -> list[tuple[str, str, float, tuple[str, str]]]:
-    """Which features the best options change: the title, for whom, as a share too, which way, and the median shift."""
+    """The features that the best options change: title, count and share, direction, and median shift."""
     answered, changed = int(result.found.sum()), changed_columns(result)
     counted = [(row["answers"], plain(row["label"]), _moves(row)) for row in lever_rows(result, changed[:, :-1])]
     waited = result.months[result.best & result.waits]
@@ -196,7 +196,7 @@ def _rules(result: Counterfactuals) -> dict[str, Any]:
 
 
 def _kept(texts: Sequence[str], broken: np.ndarray, already: np.ndarray) -> dict[str, Any]:
-    """How many rules of a kind all options keep, and a row for each, those that are broken most first."""
+    """How many rules of a kind all options keep, and a row for each rule, the most broken first."""
     rows = [
         (
             shorten(plain(texts[k]), _LONGEST, placeholder=" …"),

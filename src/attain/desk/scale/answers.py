@@ -61,7 +61,7 @@ Count = Annotated[int, Meta(ge=0)]
 
 @dataclass
 class Summary:
-    """What can be added up over batches of people.
+    """Figures that can be added up over batches of people.
 
     Attributes
     ----------

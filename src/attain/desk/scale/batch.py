@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _NOT_HERE: Final = ("contributions", "errors")
-"""Arguments of `explain` that batches do not have: a separate table, and what is always "status"."""
+"""Arguments of `explain` that batches do not take: one needs a table of its people, one is always "status"."""
 PEOPLE_AT_ONCE: Final = 2_000
 """How many people a worker answers at once, and those of a file of answers."""
 _LEADING: Final = ("option", "status", "sentence", *OPTIONAL)
@@ -64,7 +64,7 @@ class ExplainBatch:
         self.index, self.integers = index, integers
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what is found again."""
+        """The state without what is computed again."""
         return {name: value for name, value in vars(self).items() if name not in ("empty", "columns")}
 
     def named_by(self, index: str | None, *, integers: bool) -> ExplainBatch:
@@ -147,7 +147,7 @@ class ExplainBatch:
 
 
 def pickled(batch: ExplainBatch) -> bytes:
-    """What other processes are sent, functions and classes of a script included."""
+    """The pickle for other processes, functions and classes of a script included."""
     try:
         return pickle.dumps(wrap_non_picklable_objects(batch, keep_wrapper=False))
     except Exception as error:

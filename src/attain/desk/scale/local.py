@@ -183,7 +183,7 @@ def _by_processes(slices: Slices, state: bytes, folder: Path, workers: int) -> I
 
 
 def _follow(parent: int) -> None:
-    """Lets a worker end with the process that started it and with nothing else, and draw no progress bars."""
+    """Ends a worker with the process that started it and with nothing else, and draws no progress bars."""
     progress.DELAY = math.inf
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

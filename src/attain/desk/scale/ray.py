@@ -48,7 +48,7 @@ def explain(
         batch_format="pyarrow",
         # as bytes: arrays that Ray itself sends are read-only
         fn_constructor_args=(pickled(batch.named_by(batch.index, integers=integers)),),
-        # one worker at least, so that reading the dataset has room beside them
+        # at least one worker, so that reading the dataset has room
         compute=ActorPoolStrategy(min_size=1, max_size=workers or int(ray.cluster_resources()["CPU"])),
         num_cpus=1,
     )

@@ -1,4 +1,4 @@
-"""What the service answers, for the documentation of its API: dataclasses of the library, and what the service adds.
+"""The answers of the service, as its API documents them: dataclasses of the library, and what the service adds.
 
 Answers are sent as dictionaries with these entries. Numbers that are not known are null.
 """
@@ -98,7 +98,7 @@ class FeatureAnswer(TypedDict):
 
 
 class RuleAnswer(TypedDict):
-    """A rule or law in the language of rules, and for reading."""
+    """A rule or law in the language of rules, and as a sentence."""
 
     text: str
     sentence: str
@@ -111,7 +111,7 @@ class Note(TypedDict):
 
 
 class SchemaAnswer(TypedDict):
-    """What there is to ask about; `timed` says whether options have a time that they take."""
+    """What can be asked about; `timed` is whether options take time."""
 
     title: str
     version: str
@@ -132,7 +132,7 @@ class SchemaAnswer(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class PersonAnswer(Assessed):
-    """Somebody of the people, with what is known about them but for the verdict."""
+    """One of the people, with everything known about them except the verdict."""
 
     id: str
     record: Record
@@ -158,7 +158,7 @@ class PredictAnswer(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateAnswer(Compared, Prediction):
-    """An edited record with what is computed from other features, what is known about it, and how it differs."""
+    """An edited record with computed features, what is known about it, and how it differs from the original."""
 
     record: Record
 
@@ -341,7 +341,7 @@ def _option(result: Counterfactuals, option: Option) -> dict[str, Any]:
 
 
 def written_file(write: Callable[[str], None], name: str) -> bytes:
-    """What a function writes into a file."""
+    """The bytes that a function writes into a file."""
     with TemporaryDirectory(prefix="attain-") as folder:
         path = Path(folder) / name
         write(str(path))

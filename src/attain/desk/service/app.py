@@ -120,7 +120,7 @@ async def _page_file(path: Path, request: Request) -> FileResponse:
 
 
 def _documented(app: FastAPI, service: Service) -> dict[str, Any]:
-    """The document, in which a record has the features of this service."""
+    """The OpenAPI document, in which a record has the features of this service."""
     document = _with_records(FastAPI.openapi(app))
     features = service.schema()["features"]
     document["components"]["schemas"]["Record"] = {
@@ -138,7 +138,7 @@ def _documented(app: FastAPI, service: Service) -> dict[str, Any]:
 
 
 def _with_records(part: Any) -> Any:
-    """The document with one definition of what a record is."""
+    """The document with references to one definition of a record."""
     if isinstance(part, dict):
         return (
             {"$ref": _RECORD} if part.get(questions.MARK) else {key: _with_records(item) for key, item in part.items()}
@@ -190,7 +190,7 @@ def _add_quick(router: APIRouter, service: Service, quick: Workers) -> None:
 
     @router.get("/schema", response_model=answers.SchemaAnswer)
     async def schema() -> Response:
-        """What there is to ask about: features, rules, classes, methods, limits."""
+        """What can be asked about: features, rules, classes, methods, limits."""
         return _json(await quick.run(service.schema))
 
     @router.get("/people", response_model=answers.PeopleAnswer)
@@ -216,7 +216,7 @@ def _add_quick(router: APIRouter, service: Service, quick: Workers) -> None:
 
     @router.post("/evaluate", response_model=answers.EvaluateAnswer)
     async def evaluate(question: questions.Evaluate) -> Response:
-        """An edited record beside the original one."""
+        """Compares an edited record with the original one."""
         return _sent(await _answer(cache, service.evaluate, question))
 
 
@@ -241,8 +241,8 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
                 if isinstance(failure, HttpError) and failure.status != 429:
                     raise
                 found, error = b"null", str(failure)
-            told = {"method": method, "error": error, "errors": translations(error)}
-            return json_bytes(told)[:-1] + b',"answer":' + found + b"}"
+            head = {"method": method, "error": error, "errors": translations(error)}
+            return json_bytes(head)[:-1] + b',"answer":' + found + b"}"
 
         parts = await asyncio.gather(*map(answer, dict.fromkeys(question.methods)))
         return _sent(b'{"methods":[' + b",".join(parts) + b"]}")
@@ -261,27 +261,27 @@ def _add_searches(router: APIRouter, service: Service, cache: Cache) -> None:
 def _add_review(router: APIRouter, desk: ReviewDesk, slow: Workers) -> None:
     @router.get("/review", response_model=answers.ReviewAnswer)
     async def review() -> Response:
-        """What the answers rest on, and what somebody has to decide about it."""
+        """The open questions of the review, and the decisions so far."""
         return _json(await slow.run(desk.look))
 
     @router.post("/review/outlook", response_model=answers.OutlookAnswer)
     async def outlook(question: questions.Outlook) -> Response:
-        """What a choice would do to the answers; nothing is decided."""
+        """The answers that a choice would lead to; nothing is decided."""
         return _json(await slow.run(partial(desk.outlook, question)))
 
     @router.post("/review/decide", response_model=answers.ReviewAnswer)
     async def decide(question: questions.Decide) -> Response:
-        """Takes a decision; the answers are found again."""
+        """Decides a question, and searches for answers again."""
         return _json(await slow.run(partial(desk.decide, question)))
 
     @router.get("/review/schema", responses=_file("application/toml", "The schema with all decisions."))
     async def schema() -> Response:
-        """The schema with who decided what and when, to fit the explainer with."""
+        """The schema with all decisions, to fit the explainer with."""
         return _download((await slow.run(desk.schema)).encode(), "schema.toml", "application/toml")
 
 
 async def _answer(cache: Cache, answer: Callable[[Any], Any], question: BaseModel) -> bytes:
-    """What the service answers, from the cache where the same was asked before."""
+    """The answer to a question, from the cache if it was asked before."""
 
     def work() -> bytes:
         found = answer(question)

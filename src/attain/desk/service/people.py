@@ -37,7 +37,7 @@ def frame_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: 
 
 
 def table_of(explainer: Explainer, records: Sequence[Mapping[str, Any]], field: str = "record") -> Table:
-    """Records as a table; those that cannot be read are among its `refused`."""
+    """Records as a table; unreadable ones are in its `refused`."""
     return Table.read(frame_of(explainer, records, field), explainer.population_.schema, field, errors="status")
 
 
@@ -48,7 +48,7 @@ def as_record(table: Table, row: np.ndarray) -> dict[str, Any]:
 
 
 def _check(record: Mapping[str, Any], names: Sequence[str], field: str) -> None:
-    """Refuses other columns, and halves of surrogate pairs, which JSON can write and no text can have."""
+    """Refuses missing and unknown columns, and lone surrogates, which JSON allows and Unicode text does not."""
     lacking = [name for name in names if name not in record]
     if lacking:
         raise HttpError(422, f"{field} lacks {listed(lacking)}; send null for what is missing.", field)
@@ -80,12 +80,12 @@ def _number(cell: float | None) -> float:
 
 
 class Roster:
-    """Those who can be picked: rows of a frame by their labels, as texts.
+    """The people who can be picked: rows of a frame by their labels, as texts.
 
     Parameters
     ----------
     session
-        What the rows are read with, and what is known about each.
+        Reads the rows, and decides about them.
     frame
         One row per person; None is nobody.
     """
@@ -102,7 +102,7 @@ class Roster:
         return len(self._positions)
 
     def frame_of(self, person: str) -> Frame:
-        """Somebody's row, with their label."""
+        """The row of a person, with its label."""
         if self._table is None:
             raise HttpError(404, "This service has no people; send a record instead.", "person")
         if person not in self._positions:
@@ -110,12 +110,12 @@ class Roster:
         return self._table.layout.library.take(self._table.source, np.array([self._positions[person]]))
 
     def entry(self, person: str) -> dict[str, Any]:
-        """Somebody, and what the model decides."""
+        """A person, and what the model decides."""
         self.frame_of(person)
         return self._entries[self._positions[person]]
 
     def page(self, search: str, which: Which, offset: int, limit: int) -> dict[str, Any]:
-        """Some of those whose label or cells contain a text, and how many there are."""
+        """A page of the people whose label or cells contain all words, and how many there are in total."""
         words = search.casefold().split()
         found = [
             entry
@@ -136,7 +136,7 @@ class Roster:
 
     @cached_property
     def _texts(self) -> list[str]:
-        """What is searched, for each person."""
+        """The text of each person that is searched."""
         return [
             " ".join([entry["id"], str(entry["decision"]), *map(str, entry["record"].values())]).casefold()
             for entry in self._entries

@@ -1,4 +1,4 @@
-"""What clients may ask, as the models of the API's documentation."""
+"""The questions of clients, as the API validates and documents them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Cells: TypeAlias = Annotated[
 ]
 Answers: TypeAlias = Annotated[list[Cells], Field(min_length=1, max_length=MOST_OPTIONS)]
 Name: TypeAlias = Annotated[str, Field(max_length=1_000)]
-Person: TypeAlias = Annotated[str | int | None, Field(description="The id of somebody of `/people`.")]
+Person: TypeAlias = Annotated[str | int | None, Field(description="The id of one of `/people`.")]
 Ease: TypeAlias = Literal["very easy", "easy", "medium", "hard", "very hard", "impossible"]
 
 WEIGHTS: dict[Ease, float] = {"very easy": 0.25, "easy": 0.5, "medium": 1.0, "hard": 2.0, "very hard": 4.0}
-"""By how much the cost of a change is multiplied; what is impossible may not change."""
+"""Factors for the cost of a change; an impossible change is locked."""
 
 
 class _Question(BaseModel):
@@ -31,7 +31,7 @@ class _Question(BaseModel):
 
 
 class Subject(_Question):
-    """Whom a question is about: a record, or somebody of `/people`."""
+    """Whom a question is about: a record, or one of `/people`."""
 
     record: Cells | None = None
     person: Person = None
@@ -56,7 +56,7 @@ class Wishes(Subject):
     )
     difficulty: dict[Name, Ease] = Field(
         default_factory=dict,
-        description="How hard a change is: its cost is weighted by ¼, ½, 1, 2 or 4; what is impossible is locked.",
+        description="How hard a change is: its cost is weighted by ¼, ½, 1, 2 or 4; an impossible change is locked.",
     )
     max_changes: int | None = Field(
         default=None, ge=1, le=10_000, description="The largest number of features that change."
@@ -64,7 +64,7 @@ class Wishes(Subject):
     max_months: int | None = Field(default=None, ge=0, le=1_200, description="The longest that an option may take.")
 
     def constraints(self, schema: Schema) -> Constraints:
-        """The same as the library's constraints."""
+        """The constraints for `explain`."""
         impossible = [name for name, ease in self.difficulty.items() if ease == "impossible"]
         return Constraints(
             immutable=tuple(dict.fromkeys((*self.locked, *impossible))),
@@ -123,7 +123,7 @@ class Predict(_Question):
 
 
 class Evaluate(Wishes):
-    """An edited record beside the original one."""
+    """Compares an edited record with the original one."""
 
     answer: Cells
 
@@ -154,6 +154,6 @@ class Write(Wishes):
     """A letter or a report."""
 
     language: Literal["en", "de"] = "en"
-    options: int = Field(default=3, ge=1, le=MOST_OPTIONS, description="At most so many options.")
+    options: int = Field(default=3, ge=1, le=MOST_OPTIONS, description="The most options.")
     answers: Answers | None = Field(default=None, description="The options to write about; null searches for some.")
     probability: float | None = Field(default=None, gt=0, le=1)

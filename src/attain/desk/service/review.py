@@ -16,7 +16,7 @@ from attain.review import Question, Review
 
 
 class ReviewDesk:
-    """One review for everybody with the token; its first answers are found when somebody looks at it."""
+    """The review, shared by all who have the token; it starts when it is first opened."""
 
     def __init__(self, explainer: Any, model: Model, target: Any) -> None:
         self._made_of = explainer, model, target
@@ -24,12 +24,12 @@ class ReviewDesk:
         self._lock = threading.Lock()
 
     def look(self) -> dict[str, Any]:
-        """How far the review is, and what is asked next."""
+        """The state of the review: questions, decisions and figures."""
         with self._lock:
             return _state(self._opened())
 
     def outlook(self, question: Outlook) -> dict[str, Any]:
-        """The answers that a choice would lead to beside the present ones."""
+        """How a choice would change the answers."""
         with self._lock:
             review = self._opened()
             after = review.outlook(**question.model_dump())
@@ -40,7 +40,7 @@ class ReviewDesk:
             return _figures(after) | {"lost": lost, "others": len(others), "example": example}
 
     def decide(self, question: Decide) -> dict[str, Any]:
-        """Takes a decision, and finds the answers again."""
+        """Decides a question, and searches for answers again."""
         with self._lock:
             review = self._opened()
             review.decide(**question.model_dump())
@@ -75,7 +75,7 @@ def _state(review: Review) -> dict[str, Any]:
 
 
 def _question(question: Question) -> dict[str, Any]:
-    """A question, whose choices say which columns they may be about: a level has no direction."""
+    """A question, and for each choice the columns it applies to: levels have no direction."""
     parts = question.parts or (question,)
     choices = []
     for choice in question.choices:

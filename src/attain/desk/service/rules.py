@@ -1,4 +1,4 @@
-"""Rules and laws in words: with the names of inputs and levels that people read, in their language."""
+"""Rules and laws as sentences, with translated names of inputs and levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rule_sentence(formula: Formula, schema: Schema, texts: Texts) -> str:
 
 
 class _Words:
-    """Formulas in the words of a table of texts."""
+    """Puts formulas into the words of a table of texts."""
 
     def __init__(self, schema: Schema, texts: Texts) -> None:
         self._schema, self._texts, self._said = schema, texts, texts.language.said
@@ -59,10 +59,10 @@ class _Words:
         sign = _SIGNS.get(formula.operator, formula.operator)
         return f"{self._expression(left, right.column)} {sign} {self._expression(right, left.column)}"
 
-    def _expression(self, expression: Expression, beside: str | None) -> str:
-        """An expression; a constant `beside` a column is one of its values."""
-        if beside is not None and len(expression.steps) == 1 and expression.steps[0][0] == "number":
-            return self._value(self._schema[beside], float(expression.steps[0][1]))
+    def _expression(self, expression: Expression, compared: str | None) -> str:
+        """An expression; a constant that is compared with a column is one of its values."""
+        if compared is not None and len(expression.steps) == 1 and expression.steps[0][0] == "number":
+            return self._value(self._schema[compared], float(expression.steps[0][1]))
         stack: list[tuple[str, bool]] = []
         for kind, content in expression.steps:
             if kind == "number":
@@ -88,7 +88,7 @@ _INFIX: Final = ("+", "-", "*", "/", "**")
 
 
 def _operation(kind: str, operands: list[tuple[str, bool]]) -> tuple[str, bool]:
-    """What an operation makes of operands, and whether it needs parentheses inside another one."""
+    """An operation with its operands, and whether it needs parentheses inside another one."""
     if kind not in _INFIX and kind != "negate":
         return f"{kind}({', '.join(text for text, _ in operands)})", False
     inner = [f"({text})" if joined else text for text, joined in operands]

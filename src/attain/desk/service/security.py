@@ -1,4 +1,4 @@
-"""Who may ask: connections, the token, the host, the origin, how often and how much; headers that keep pages apart."""
+"""Access to the service: token, host, origin, rates and limits of requests and connections, and safe headers."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _BACKLOG = 32
-"""How many connections are taken at once, before the first of them is looked at."""
+"""How many connections may wait to be accepted."""
 _GRACE = 2
-"""Seconds that an answer has when the service is stopped: a model that never returns would keep it for ever."""
+"""Seconds to finish answers when the service stops; a model that never returns would keep it forever."""
 _CLOSED: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>attain</title>
 <h1>This page is locked</h1>
 <p>Open the address that <code>attain serve</code> printed: it has the key.</p>
@@ -52,7 +52,7 @@ _CLOSED: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceLimits:
-    """How much the service takes on; what exceeds a limit is refused with a sentence.
+    """Limits of the service; a request that exceeds one is refused with a sentence.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ServiceLimits:
 
 
 class RequestFilter:
-    """Middleware that lets through what may be asked.
+    """Middleware that lets through requests with the token, from this origin, within the limits.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class RequestFilter:
         await answer(scope, receive, send_guarded)
 
     def _checked(self, request: HTTPConnection) -> Response | None:
-        """An answer that needs no more work; None where the request may go on."""
+        """An immediate answer, or None if the request may go on."""
         headers, path = request.headers, request.scope["path"]
         host = headers.get("host", "").lower()
         name, colon, port = host.rpartition(":")
@@ -171,7 +171,7 @@ class RequestFilter:
             raise HttpError(403, "Pages of other origins may not use this service.", "Sec-Fetch-Site")
         if path in self._public:
             return None
-        # browsers send cookies to every port of a machine, so that each service has a name of its own
+        # browsers send cookies to every port of a machine, so the name of the cookie has the port
         cookie = f"attain_{port.rstrip(']') if colon else 'token'}"
         if opening and self._is_right(request.query_params.get("token", "")):
             return self._signed_in(request, cookie)
@@ -192,7 +192,7 @@ class RequestFilter:
         return None
 
     def _signed_in(self, request: HTTPConnection, cookie: str) -> Response:
-        """The token becomes a cookie, and leaves the address."""
+        """Moves the token from the address into a cookie."""
         answer = RedirectResponse("/", 303)
         secure = request.scope.get("scheme") == "https"
         answer.set_cookie(cookie, self._token.decode(), httponly=True, samesite="strict", secure=secure)
@@ -205,7 +205,7 @@ class RequestFilter:
         return HttpError(413, f"The body is larger than {self._limits.body:,} bytes; send less.")
 
     def _limited(self, receive: Receive) -> Receive:
-        """Receives no more than the limit, whatever the length that was announced, and does not wait long for it."""
+        """Receives at most the limit, whatever length was announced, and gives up when a part does not come in time."""
         left, more = self._limits.body, True
 
         async def receive_limited() -> Message:
@@ -224,14 +224,14 @@ class RequestFilter:
 
 
 class Rate:
-    """At most so many per second on average, and so many at once: a bucket of tokens."""
+    """A token bucket: at most `rate` requests per second on average, and `burst` at once."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self._rate, self._burst = rate, float(burst)
         self._left, self._then = self._burst, time.monotonic()
 
     def wait(self) -> float:
-        """0 where one more may come now; otherwise the seconds until one may."""
+        """The seconds until another request may come; 0 if it may come now."""
         now = time.monotonic()
         self._left = min(self._burst, self._left + (now - self._then) * self._rate)
         self._then = now
@@ -242,7 +242,7 @@ class Rate:
 
 
 def _log(error: Exception) -> None:
-    """Says what failed and where, but nothing that anybody sent: messages may quote it."""
+    """Logs the kind and the place of an error, not its message, which may quote what was sent."""
     places = traceback.extract_tb(error.__traceback__)[-3:]
     where = ", ".join(f"{place.filename}:{place.lineno}" for place in reversed(places))
     logging.getLogger("attain.service").error("%s at %s", type(error).__name__, where)
@@ -269,7 +269,7 @@ def server(app: FastAPI, **config: Any) -> uvicorn.Server:
 
 
 def _impatient(seconds: float, most: int) -> type[H11Protocol]:
-    """A protocol of HTTP under which at most so many connections have no request under way, each for so long."""
+    """An HTTP protocol that keeps at most `most` idle connections, each for at most `seconds`."""
     waiting: dict[Impatient, asyncio.TimerHandle] = {}  # those who have waited longest come first
 
     class Impatient(H11Protocol):

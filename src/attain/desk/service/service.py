@@ -1,4 +1,4 @@
-"""What the service can say, without HTTP: every method may be called by several threads at once."""
+"""The service without HTTP; its methods are safe to call from several threads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Texts = str | os.PathLike[str] | Mapping[str, Any]
 
 
 class Service:
-    """One explainer, one model, one desired decision; the arguments are those of `create_app`."""
+    """Answers questions about one explainer, model and target; the arguments are those of `create_app`."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Service:
         self._rules = {rule.text: self._wording.rule(rule) for rule in explainer.population_.rule_book.rules}
 
     def schema(self) -> dict[str, Any]:
-        """What there is to ask about."""
+        """What can be asked about."""
         return self._schema
 
     @cached_property
@@ -116,7 +116,7 @@ class Service:
         return as_answer(result, decision, time.perf_counter() - started, full=question.full)
 
     def warm_up(self) -> None:
-        """Answers one question, so that what is learned about the model is ready for the next."""
+        """Answers one question, so that what is learned about the model is ready for others."""
         refused = self.people.page("", "refused", 0, 1)["people"]
         if refused:
             self.explain(
@@ -124,7 +124,7 @@ class Service:
             )
 
     def result(self, question: Explain) -> Counterfactuals:
-        """The library's own answer; with `answers`, the one that it would have given had it found these."""
+        """The library's result; with `answers`, a result that describes these instead of searching."""
         session = self._session(question.method, question.probability)
         asked: dict[str, Any] = {
             "constraints": question.constraints(self.explainer.population_.schema),
@@ -144,7 +144,7 @@ class Service:
         return explainer.session(self.model, target=self.target, probability=probability)
 
     def evaluate(self, question: Evaluate) -> dict[str, Any]:
-        """An edited record beside the original one."""
+        """Compares an edited record with the original one."""
         person = self._readable(self._read(self._frame(question), "record"), "record")
         edited = complete(self.session, person, table_of(self.explainer, [question.answer], "answer"))
         known = assess(self.session, self._readable(edited, "answer"))[0]
@@ -166,7 +166,7 @@ class Service:
         return written_file(partial(write_report, self._written(question)), "report.html")
 
     def _written(self, question: Write) -> Counterfactuals:
-        """What a letter or report is about: the options, and with real rows the reasons."""
+        """The result for a letter or report: options, and reasons if there are training rows."""
         shared = question.model_dump(exclude={"language", "options"})
         real = self.explainer.population_.has_rows
         return self.result(Explain(**shared, n=question.options, contributions=real))
@@ -196,7 +196,7 @@ class Service:
 
 
 class Others:
-    """The methods of the library, by name: fitted on the explainer's own training rows when somebody asks."""
+    """The methods of the library by name, each fitted on the explainer's training rows when it is first asked for."""
 
     def __init__(self, explainer: Explainer) -> None:
         self._own = explainer
@@ -207,7 +207,7 @@ class Others:
         self._lock = threading.Lock()
 
     def check(self, name: str) -> None:
-        """Refuses a name that is none of a method."""
+        """Refuses a name that is not one of a method."""
         if name not in self.names:
             meant = did_you_mean(name, self.names) or f"; the methods are {listed(self.names, 20)}"
             raise HttpError(422, f"There is no method {name[:100]!r}{meant}.", "method")
@@ -233,7 +233,7 @@ class Others:
 
 
 def _available(name: str) -> bool:
-    """Whether what a method needs is installed: JAX for an autoencoder."""
+    """Whether a method's dependencies are installed: JAX for an autoencoder."""
     if "autoencoder" not in inspect.signature(getattr(methods, name)).parameters:
         return True
     try:

@@ -1,4 +1,4 @@
-"""What the service says: words in the languages of the page, JSON without what JSON lacks, one form of error."""
+"""Words of the service in the languages of the page, its JSON, and its errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRONG = 422
 
 
 def translations(text: str | None) -> dict[str, str]:
-    """A sentence of the package in other languages, where their catalogues have it."""
+    """Translations of a sentence of the package, by language; those that the catalogues have."""
     found = {code: spoken.translated(text) for code, spoken in LANGUAGES.items() if text and code != OWN}
     return {code: said for code, said in found.items() if said is not None}
 
@@ -89,11 +89,11 @@ class Wording:
         }
 
     def class_of(self, label: Any, name: str | None) -> dict[str, Any]:
-        """A class, what the operator calls it, and in which languages."""
+        """A class, and its names in each language."""
         return _named(label, name, {code: found.classes for code, found in self._read.items()})
 
     def rule(self, rule: Rule) -> dict[str, Any]:
-        """A rule or law as the language of rules has it, and in words."""
+        """A rule or law in the language of rules, and as sentences."""
         said = {code: rule_sentence(rule.formula, self._schema, texts) for code, texts in self._read.items()}
         return {"text": rule.text, "sentence": said[OWN], "sentences": said}
 
@@ -107,12 +107,12 @@ def _usual(feature: Feature, cells: np.ndarray, known: np.ndarray) -> float:
 
 
 def _given(texts: Mapping[str, InputTexts], name: str) -> dict[str, str]:
-    """The texts of this name in the languages that have one."""
+    """The texts of this name, by language."""
     return {code: text for code, words in texts.items() if (text := getattr(words, name))}
 
 
 def _named(value: Any, label: str | None, names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """A level, special code or class with its name, also in each language that has one."""
+    """A level, special code or class with its name, and those in each language that has one."""
     key = level_key(value)
     return {
         "value": value,

@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class Workers:
-    """A number of threads, and a number of questions that may wait for one.
+    """Threads that work on questions, and a bounded queue for them.
 
     Parameters
     ----------
     name
         That of the threads.
     workers, queue
-        How many questions are worked on, and how many more may wait.
+        How many questions are worked on at once, and how many more may wait.
     seconds
         How long a client waits.
     """
@@ -50,7 +50,7 @@ class Workers:
                     future.set_exception(error)
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Starts work, or refuses it where too much is waiting."""
+        """Starts work, or refuses it if the queue is full."""
         if not self._free.acquire(blocking=False):
             raise HttpError(429, "Too many questions are waiting; ask again in a moment.", retry=2)
         future: Future[T] = Future()
@@ -63,7 +63,7 @@ class Workers:
         return await self.wait(self.submit(work))
 
     async def wait(self, future: Future[T]) -> T:
-        """The result of work that was started; it goes on where it takes too long."""
+        """The result of work that was started; the work goes on if it takes too long."""
         waiting = asyncio.wrap_future(future)
         # an error that nobody waits for any more is not logged, as its message may quote what was asked
         waiting.add_done_callback(lambda done: None if done.cancelled() else done.exception())
@@ -78,20 +78,20 @@ class Workers:
             ) from None
 
     def close(self) -> None:
-        """Gives up what waits; what is running ends by itself."""
+        """Cancels waiting work; running work goes on to its end."""
         while not self._waiting.empty():
             self._waiting.get()[0].cancel()
 
 
 class Cache:
-    """Answers by question: the same question has the same answer, and is worked on once.
+    """A cache of answers by question; a question that is asked twice at once is worked on once.
 
     Parameters
     ----------
     pool
         Where questions are worked on.
     most
-        The most bytes that are kept; what was asked longest ago goes first.
+        The most bytes that are kept; the least recently asked goes first.
     """
 
     def __init__(self, pool: Workers, most: int) -> None:
