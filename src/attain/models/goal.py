@@ -156,7 +156,8 @@ class Goal:
             raise ModelError("probe has no rows; pass at least one, the model is tried out on them")
         self.probability = None if probability is None else float(probability)
         self.margin = float(margin)
-        self.reader = Reader(Model.of(model), layout, probe, tolerant=tolerant)
+        self.model, self.layout = Model.of(model), layout
+        self.reader = Reader(self.model, layout, probe, tolerant=tolerant)
         self._known: dict[str, Any] = {}
         with self.learning_within(limit):
             try:
@@ -178,6 +179,7 @@ class Goal:
     def _learn(self, target: Label) -> None:
         """Learns from the probe which classes there are, and which kinds of answer decide."""
         self.reader.settle()
+        self.classes: tuple[Label, ...] = self.reader.classes
         self._check_names()
         self._position = self._position_of(target)
         self.target = self.classes[self._position]
@@ -188,6 +190,8 @@ class Goal:
         self.decisive = not own or self._agrees(self._guide)
         """Whether the score alone decides like `predict`, on the whole probe."""
         self._score_kinds = (self._guide,) if self.decisive else self._confirm_kinds
+        self.most_questions, self.last_questions = len(self._score_kinds), len(self._confirm_kinds)
+        """The largest values of `Judgement.asked` that `score_rows` and `confirm_rows` give."""
         met, score = self._met_and_score(dict(zip(self._confirm_kinds, self._try(*self._confirm_kinds), strict=True)))
         self.lowest = float(score.min())
         """The score of rows that the model does not say anything about: the lowest of the probe."""
@@ -203,34 +207,13 @@ class Goal:
         """
         goal = copy(self)
         goal.reader = self.reader.fresh_copy(unseen, self.model if model is None else model)
+        goal.model, goal.layout = goal.reader.model, goal.reader.layout
         return goal
-
-    @property
-    def model(self) -> Model:
-        return self.reader.model
-
-    @property
-    def layout(self) -> Layout:
-        return self.reader.layout
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        return self.reader.classes
 
     @property
     def labels_only(self) -> bool:
         """Whether the model gives labels and no scores, so that a few equal answers do not show that it is the same."""
         return tuple(self.reader.kinds) == ("labels",)
-
-    @property
-    def most_questions(self) -> int:
-        """The largest value of `Judgement.asked` that `score_rows` gives."""
-        return len(self._score_kinds)
-
-    @property
-    def last_questions(self) -> int:
-        """The largest value of `Judgement.asked` that `confirm_rows` gives."""
-        return len(self._confirm_kinds)
 
     @cached_property
     def answers_digest(self) -> str:

@@ -20,14 +20,8 @@ class JointGoal(Goal):
     def __init__(self, first: Goal, others: Sequence[Goal]) -> None:
         vars(self).update(vars(first), compiled=None)
         self._goals = (first, *others)
-
-    @property
-    def most_questions(self) -> int:
-        return sum(goal.most_questions for goal in self._goals)
-
-    @property
-    def last_questions(self) -> int:
-        return sum(goal.last_questions for goal in self._goals)
+        self.most_questions = sum(goal.most_questions for goal in self._goals)
+        self.last_questions = sum(goal.last_questions for goal in self._goals)
 
     @property
     def rows_asked(self) -> int:

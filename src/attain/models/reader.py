@@ -113,7 +113,7 @@ class Reader:
     classes: tuple[Label, ...]
 
     def __init__(self, model: Model, layout: Layout, probe: np.ndarray, *, tolerant: bool = False) -> None:
-        self.model = model
+        self.model, self.title = model, model.adapter.title
         self.layout = layout
         self.probe = probe
         self.tolerant = tolerant
@@ -168,10 +168,6 @@ class Reader:
             return False
         self.probe = taken
         return True
-
-    @property
-    def title(self) -> str:
-        return self.model.adapter.title
 
     def read(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...], *, raw: bool = False) -> Answers:
         """The model's answers of these kinds, checked unless they are to be `raw`; `rows` must not be empty.

@@ -174,10 +174,11 @@ class Region:
         """Cells of searched features that have no other value to take."""
         stuck = np.zeros_like(self.frozen)
         for step, columns in self.schema.grids:
-            own, low, high = (part[:, columns] for part in (self.factuals, self.low, self.high))
-            least, most = (snapped(end, step, low, high) for end in (low, high))
+            low, high = self.low[:, columns], self.high[:, columns]
+            least, most = snapped(low, step, low, high), snapped(high, step, low, high)
             # a move that is smaller than the grid is none
-            stuck[:, columns] = np.isnan(least) | ((least == most) & (least == on_grid(own, step)))
+            own = on_grid(self.factuals[:, columns], step)
+            stuck[:, columns] = np.isnan(least) | ((least == most) & (least == own))
         for j, allowed in self.states.items():
             feature, cells = self.schema.features[j], self.factuals[:, j]
             if feature.numeric:

@@ -57,8 +57,12 @@ class Layout:
     @property
     def narrow(self) -> dict[int, type[np.floating[Any]]]:
         """By position, the columns whose floats have fewer than 64 bits."""
-        found = {j: self.library.narrow(self.dtypes[name]) for j, name in enumerate(self.schema.names)}
-        return {j: kind for j, kind in found.items() if kind is not None}
+        found = {}
+        for j, name in enumerate(self.schema.names):
+            kind = self.library.narrow(self.dtypes[name])
+            if kind is not None:
+                found[j] = kind
+        return found
 
     def frame(self, values: np.ndarray, library: str | None = None, columns: Sequence[str] | None = None) -> Frame:
         """Rows of the matrix as a frame with the dtypes and the column order of the one that was read.
@@ -152,10 +156,11 @@ class Table:
             value and the remedy; or with "status" put its row among the `refused`.
         """
         native, library, columns = open_frame(frame, name, schema.names)
-        _check_columns(columns, schema, name)
+        if set(columns) != set(schema.names):
+            _check_columns(columns, schema, name)
         labels, opened = library.labels(native), library.opened(native)
         dtypes = {column: library.dtype(cells) for column, cells in opened.items()}
-        schema = _with_steps(schema, {column: library.step(dtype) for column, dtype in dtypes.items()})
+        schema = _with_steps(schema, library, dtypes)
         if errors == "raise":
             rows = ReadRows(read_columns(opened, schema.features, labels, library), {}, {})
         else:
@@ -188,12 +193,13 @@ class Table:
         return chosen.replaced(rows)
 
 
-def _with_steps(schema: Schema, steps: Mapping[str, float | None]) -> Schema:
+def _with_steps(schema: Schema, library: Library, dtypes: Mapping[str, Any]) -> Schema:
     """The schema in which new numbers are multiples of what their dtype can hold, too."""
     features = list(schema.features)
     for j, feature in enumerate(features):
-        if feature.numeric and steps[feature.name] != feature.step:
-            step = _common_multiple(feature.step, steps[feature.name])
+        least = library.step(dtypes[feature.name]) if feature.numeric else None
+        if least != feature.step:
+            step = _common_multiple(feature.step, least)
             features[j] = feature if step == feature.step else replace(feature, step=step)
     return schema if tuple(features) == schema.features else replace(schema, features=tuple(features))
 

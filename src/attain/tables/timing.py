@@ -42,6 +42,7 @@ class Timing:
     def __init__(self, schema: Schema) -> None:
         self._features = schema.features
         self.clocks = schema.clocks
+        self._counted = [j for j in self.clocks if not schema.features[j].immutable]
         self.paces = [(j, feature.pace) for j, feature in enumerate(schema) if feature.pace is not None]
 
     def _step(self, j: int) -> float | None:
@@ -131,7 +132,7 @@ class Timing:
 
     def waits(self, rows: np.ndarray, factuals: np.ndarray) -> np.ndarray:
         """Which rows take longer than their changes need, (n,), for a clock that is not immutable."""
-        clocks = [j for j in self.clocks if not self._features[j].immutable]
+        clocks = self._counted
         advanced = ~np.asarray(unchanged(rows[:, clocks], factuals[:, clocks]).all(axis=1))
         return advanced & (self.months(rows, factuals) > self.needed(rows, factuals))
 
