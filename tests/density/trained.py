@@ -49,6 +49,12 @@ def tiny() -> CHVAE:
 
 
 @cache
+def of_people() -> CHVAE:
+    """The default network of C-CHVAE and REVISE, for the made-up people."""
+    return trained(CHVAE(people.schema(), likelihoods="paper", hidden=0, random_state=0), people.frame())
+
+
+@cache
 def of_blobs() -> CHVAE:
     """A network that knows the three clusters of the paper's first example."""
     data = make_blobs(3000, seed=1)

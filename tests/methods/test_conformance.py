@@ -16,6 +16,7 @@ from attain.methods import (
 )
 from attain.testing import ExplainerSuite, people
 from tests.changes import faults
+from tests.density.trained import of_people
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +39,15 @@ class TestGrowingSpheres(Suite):
     explainer = GrowingSpheres
 
 
-class TestCCHVAE(Suite):
+class WithAutoencoder(Suite):
+    """With the autoencoder that is the default, trained once for both methods."""
+
+    @property
+    def options(self):
+        return {"autoencoder": of_people()}
+
+
+class TestCCHVAE(WithAutoencoder):
     explainer = CCHVAE
 
 
@@ -64,7 +73,6 @@ class TestBudgetedInverseClassification(Suite):
     models = ("linear",)
 
 
-@pytest.mark.slow
 class TestBudgetedInverseClassificationWithinABudget(Suite):
     explainer = BudgetedInverseClassification
     options = {"cost_budget": 3.0}  # noqa: RUF012
@@ -79,7 +87,6 @@ class TestWachter(Suite):
     explainer = Wachter
 
 
-@pytest.mark.slow
 class TestWachterWithoutAGradient(Suite):
     explainer = Wachter
     options = {"method": "search"}  # noqa: RUF012
@@ -90,13 +97,11 @@ class TestActionableRecourse(Suite):
     least_found = 0.95
 
 
-@pytest.mark.slow
 class TestRussell(Suite):
     explainer = Russell
     models = ("linear",)
     least_found = 0.95
 
 
-@pytest.mark.slow
-class TestREVISE(Suite):
+class TestREVISE(WithAutoencoder):
     explainer = REVISE

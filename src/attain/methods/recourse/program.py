@@ -359,11 +359,14 @@ class FlipSet:
             number += int(group.changes[a])
         return Row(weights, number - 1.0)
 
-    def cheapest(self, further: Sequence[Row] = ()) -> Item | None:
-        """The cheapest item that keeps further conditions."""
+    def cheapest(self, kept: list[np.ndarray] | None = None) -> Item | None:
+        """The cheapest item; with `kept`, among the actions of each group at these positions."""
         for _ in range(MOST_ROUNDS):
-            program = replace(self.program, rows=[*self.program.rows, *further]) if further else self.program
-            actions, proven = cheapest(program, self._cost, self._until.seconds_left)
+            if kept is None:
+                actions, proven = cheapest(self.program, self._cost, self._until.seconds_left)
+            else:
+                part = self.program.where(kept)
+                actions, proven = _among(kept, cheapest(part, self._cost, self._until.seconds_left))
             self._complete &= proven
             if actions is None:
                 return None

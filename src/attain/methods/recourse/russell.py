@@ -17,7 +17,7 @@ from attain.core.errors import ModelError
 from attain.methods.base import Explainer
 from attain.methods.recourse.actionable_recourse import exact_recourse
 from attain.methods.recourse.actions import ActionGrid, Actions
-from attain.methods.recourse.program import FlipSet, Item, Row
+from attain.methods.recourse.program import Choices, FlipSet, Item
 from attain.models.goal import StructureError
 from attain.models.scores import ACCEPTED, LinearScore, linear_score
 from attain.population.population import DecidedPopulation, Population
@@ -96,25 +96,23 @@ class Russell(Explainer):
 
     def _unlike(self, flip_set: FlipSet) -> Iterator[Item]:
         """The cheapest item; then the one after each change of the last is forbidden in turn, unless none is left."""
-        item, forbidden, seen = flip_set.cheapest(), list[Row](), set[tuple[int, ...]]()
+        item, kept, seen = flip_set.cheapest(), [np.arange(n) for n in flip_set.program.sizes], set[tuple[int, ...]]()
         while item is not None and tuple(item.actions) not in seen:
             yield item
             seen.add(tuple(item.actions))
-            for change in self._changes(flip_set, item):
-                other = flip_set.cheapest(further=[*forbidden, change])
+            for g, change in self._changes(flip_set.program.at(item.actions)):
+                rest = [part[~change[part]] if h == g else part for h, part in enumerate(kept)]
+                other = flip_set.cheapest(rest)
                 if other is not None:
-                    item, forbidden = other, [*forbidden, change]
+                    item, kept = other, rest
 
-    def _changes(self, flip_set: FlipSet, item: Item) -> list[Row]:
-        """For each change of an item, that it is not made: neither this state nor, of a number, any other one."""
-        changes = []
-        for g, (group, a) in enumerate(flip_set.program.at(item.actions)):
+    def _changes(self, chosen: list[tuple[Choices, int]]) -> Iterator[tuple[int, np.ndarray]]:
+        """For each change of an item, its group and the actions (A,) that make it: the same state, or any number."""
+        for g, (group, a) in enumerate(chosen):
             for k in np.flatnonzero(group.moved[a]):
                 feature, cells = self.population_.schema.features[group.columns[k]], group.cells[:, k]
                 number = feature.numeric & ordinary(feature, cells)
-                same = number if number[a] else cells == cells[a]
-                changes.append(Row({g: (same & group.moved[:, k]).astype(np.float64)}, 0.0))
-        return changes
+                yield g, group.moved[:, k] & (number if number[a] else cells == cells[a])
 
 
 class DeviationPrices:
