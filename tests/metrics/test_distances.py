@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from attain.core.errors import AttainError, DataError
 from attain.metrics import changed, copies, distance
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
@@ -87,16 +86,6 @@ def test_only_free_features_count() -> None:
     other[0, [4, 5]] = [60, NAN]
     for norm in ("l0", "l1", "l2", "linf"):
         assert distance(other, BEFORE[:1], space, norm=norm)[0] == 0  # type: ignore[arg-type]
-
-
-def test_misuse_is_told() -> None:
-    space = MeasuringSpace.fit(SCHEMA, TRAIN)
-    with pytest.raises(AttainError, match="norm must be one of l0, l1, l2, linf, got 'l3'"):
-        distance(AFTER, BEFORE, space, norm="l3")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="factuals must have one row for each of the 5 answers, got 2 rows"):
-        distance(AFTER, BEFORE[:2], space)
-    with pytest.raises(DataError, match="got 2 rows"):
-        changed(AFTER, BEFORE[:2], SCHEMA)
 
 
 def test_copies_by_hand() -> None:

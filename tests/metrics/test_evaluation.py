@@ -1,6 +1,6 @@
 """The evaluation of a whole result: rows, both averages, labels and held-out people."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,22 +8,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from attain.core.errors import AttainError, DataError
-from attain.metrics import evaluate
+from attain.metrics import AnswerMatrix, evaluate
 from attain.schema import Feature, Schema
 from attain.tables import Table
-
-
-@dataclass
-class Result:
-    """As much of a result as an evaluation needs."""
-
-    table: Table
-    answers: np.ndarray
-    found: np.ndarray
-    target: Any
-    probability: float | None = None
-
 
 SCHEMA = Schema((Feature("income", "real"), Feature("debt", "real"), Feature("age", "real", immutable=True)))
 
@@ -36,7 +23,7 @@ def people(number: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def case() -> tuple[LogisticRegression, pd.DataFrame, np.ndarray, Result]:
+def case() -> tuple[LogisticRegression, pd.DataFrame, np.ndarray, AnswerMatrix]:
     frame, labels = people(400, 0)
     model = LogisticRegression().fit(frame, labels)
     factuals = frame[model.predict(frame) == "bad"].head(6).rename(index=lambda row: f"person {row}")
@@ -45,7 +32,7 @@ def case() -> tuple[LogisticRegression, pd.DataFrame, np.ndarray, Result]:
     answers[:, 0] += 4
     answers[2] = table.values[2]
     answers[4] = np.nan
-    return model, frame, labels, Result(table, answers, np.arange(6) != 4, "good")
+    return model, frame, labels, AnswerMatrix(table, answers, np.arange(6) != 4, "good")
 
 
 def test_frame_has_one_row_per_person_in_their_order(case: Any) -> None:
@@ -62,7 +49,7 @@ def test_frame_has_one_row_per_person_in_their_order(case: Any) -> None:
 
 def test_nobody_answered_is_charged_in_full(case: Any) -> None:
     model, frame, labels, result = case
-    nothing = Result(result.table, np.full_like(result.answers, np.nan), np.zeros(6, dtype=bool), "good")
+    nothing = AnswerMatrix(result.table, np.full_like(result.answers, np.nan), np.zeros(6, dtype=bool), "good")
     summary = evaluate(nothing, model, frame, labels).summary
     assert summary["mean"].isna().all()
     assert summary.loc["total_shift", "charged"] == 2
@@ -73,7 +60,7 @@ def test_nobody_answered_is_charged_in_full(case: Any) -> None:
 def test_nobody_asked_is_no_error(case: Any) -> None:
     model, frame, labels, result = case
     table = replace(result.table, values=np.empty((0, 3)), labels=[])
-    evaluation = evaluate(Result(table, np.empty((0, 3)), np.zeros(0, dtype=bool), "good"), model, frame, labels)
+    evaluation = evaluate(AnswerMatrix(table, np.empty((0, 3)), np.zeros(0, dtype=bool), "good"), model, frame, labels)
     assert len(evaluation.frame) == 0
     assert (evaluation.summary["n"] == 0).all()
 
@@ -94,17 +81,7 @@ def test_held_out_people_give_the_grid_and_labels_say_who_is_real(case: Any) -> 
 
 def test_a_probability_asked_for_narrows_the_reference(case: Any) -> None:
     model, frame, _, result = case
-    strict = Result(result.table, result.answers, result.found, "good", probability=0.9)
+    strict = AnswerMatrix(result.table, result.answers, result.found, "good", probability=0.9)
     evaluation = evaluate(strict, model, frame, None)
     good = list(model.classes_).index("good")
     assert len(evaluation.reference) == (model.predict_proba(frame)[:, good] >= 0.9).sum()
-
-
-def test_misuse_is_told(case: Any) -> None:
-    model, frame, labels, result = case
-    with pytest.raises(DataError, match=r"the target is 'good', but the labels are 0, 1"):
-        evaluate(result, model, frame, np.arange(400) % 2)
-    with pytest.raises(DataError, match="y_train has 3 labels, but X_train has 400 rows"):
-        evaluate(result, model, frame, labels[:3])
-    with pytest.raises(AttainError, match="y_test is given without X_test"):
-        evaluate(result, model, frame, labels, y_test=labels)

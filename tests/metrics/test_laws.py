@@ -9,7 +9,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from attain import metrics
-from attain.core.errors import AttainError, DataError, SchemaError
 from attain.metrics import AnswerMatrix, RealPeople, measures
 from attain.metrics.measures import Unavailable
 from attain.schema import Feature, Schema
@@ -103,8 +102,6 @@ def test_an_answer_that_breaks_any_law_is_not_possible() -> None:
     np.testing.assert_array_equal(metrics.possible(rows[:2], [], SCHEMA), [1, 1])
     found = np.array([True, False] + [True] * 4 + [False])
     np.testing.assert_array_equal(metrics.possible(rows, [ORDER], SCHEMA, found), [1, NAN, 0, 1, 1, 1, NAN])
-    with pytest.raises(SchemaError, match="debts"):
-        metrics.possible(rows, ["late <= debts"], SCHEMA)
 
 
 def test_an_equation_holds_up_to_the_rounding_of_its_column() -> None:
@@ -211,7 +208,3 @@ def test_a_result_is_taken_instead_of_its_answers() -> None:
     result = result_of(schema, people, {0: [{"b": 1.0}, {"b": -1.0}], 2: [{"b": 2.0}]})
     np.testing.assert_array_equal(metrics.possible(result, ["a <= b"]), [1, NAN, 0])
     np.testing.assert_array_equal(metrics.possible(result, ["a <= b"], schema), [1, NAN, 0])
-    with pytest.raises(AttainError, match="pass a result"):
-        metrics.possible(result.answers, ["a <= b"])
-    with pytest.raises(DataError, match="got a Counterfactuals; pass its `answers`"):
-        metrics.copies(result, people.to_numpy(), schema)

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Schema
-from attain.core.errors import ConstraintError, DataError
 from attain.desk.report import write_report
 from attain.desk.scale.answers import Summary
 from attain.metrics import levers
@@ -133,13 +131,6 @@ def test_reports_and_folders_of_answers_ask_the_same(tmp_path: Path) -> None:
 
 def test_few_answers_are_no_reason_to_ask() -> None:
     assert "can people change it?" not in str(explained(both)[1])
-
-
-def test_what_cannot_be_asked_is_said() -> None:
-    with pytest.raises(DataError, match="features names 'c'; the answers change 'a', 'b'"):
-        held(both, features=["c"])
-    with pytest.raises(ConstraintError, match="same for all"):
-        held(either, constraints={"people": {0: {"immutable": ["a"]}}})
 
 
 def test_nobody_to_help() -> None:

@@ -9,21 +9,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.cluster import DBSCAN
 
-from attain.core.errors import AttainError
 from attain.metrics import connected, nearest_distance
 from attain.population.reference import Reference
 from attain.population.space import MeasuringSpace
-from attain.schema import Feature, Schema
-from tests.coordinates import coordinates
+from tests.coordinates import coordinates, real_schema, reference_of
 
 NAN = float("nan")
 
 
 def unscaled(values: np.ndarray) -> Reference:
-    schema = Schema(tuple(Feature(f"x{j}", "real") for j in range(values.shape[1])))
-    space = MeasuringSpace.fit(schema, values)
-    space = replace(space, mean=np.zeros(len(schema)), scale=np.ones(len(schema)))
-    return Reference.build(schema, values, met=np.ones(len(values), dtype=bool), space=space)
+    space = MeasuringSpace.fit(real_schema(values.shape[1]), values)
+    space = replace(space, mean=np.zeros(len(space.schema)), scale=np.ones(len(space.schema)))
+    return reference_of(values, space=space)
 
 
 def by_dbscan(answers: np.ndarray, reference: Reference, epsilon: float, min_samples: int) -> np.ndarray:
@@ -72,16 +69,8 @@ def test_equal_to_dbscan_on_lattices(values: np.ndarray, answers: np.ndarray, ep
 
 
 def test_nobody_to_connect_to_is_nan_and_so_is_no_answer() -> None:
-    schema = Schema((Feature("x", "real"),))
-    empty = Reference.build(schema, [[1.0]], met=np.array([False]))
+    empty = Reference.build(real_schema(1), [[1.0]], met=np.array([False]))
     assert np.isnan(connected([[1.0]], empty, epsilon=1.0)).all()
     assert np.isnan(connected([[1.0]], KNOWN, epsilon=NAN)).all()
     np.testing.assert_array_equal(connected([[NAN], [4]], KNOWN, epsilon=1.05), [NAN, 1])
     np.testing.assert_array_equal(connected([[4], [4]], KNOWN, 1.05, found=[True, False]), [1, NAN])
-
-
-def test_misuse_is_told() -> None:
-    with pytest.raises(AttainError, match="min_samples must be an integer ≥ 1, got 0"):
-        connected([[4]], KNOWN, 1.0, min_samples=0)
-    with pytest.raises(AttainError, match=r"epsilon must be a distance ≥ 0, got -1\.0"):
-        connected([[4]], KNOWN, -1.0)

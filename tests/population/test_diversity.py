@@ -3,9 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
 
-from attain.core.errors import DataError
 from attain.metrics import mean_pairwise_distance
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
@@ -45,10 +43,3 @@ def test_it_is_that_of_a_loop_over_pairs() -> None:
 
 def test_equal_options_have_none() -> None:
     assert mean_pairwise_distance(np.ones((3, 4)), np.zeros(3, dtype=int), 1, SPACE) == [0]
-
-
-def test_misuse_is_told() -> None:
-    with pytest.raises(DataError, match=r"0 to 0 for each of the 2 options, got int64 of shape \(1,\)"):
-        mean_pairwise_distance(np.ones((2, 4)), [0], 1, SPACE)
-    with pytest.raises(DataError, match=r"owners must hold a position from 0 to 1 .*: 0, 3"):
-        mean_pairwise_distance(np.ones((2, 4)), [0, 3], 2, SPACE)

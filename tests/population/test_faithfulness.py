@@ -5,18 +5,11 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import LocalOutlierFactor
 
-from attain.core.errors import AttainError, DataError
 from attain.metrics import local_outlier_factor, nearest_distance, outlier, proximity
 from attain.population.reference import Reference
-from attain.schema import Feature, Schema
-from tests.coordinates import coordinates
+from tests.coordinates import coordinates, real_schema, reference_of
 
 NAN = float("nan")
-
-
-def reference_of(values: np.ndarray) -> Reference:
-    schema = Schema(tuple(Feature(f"x{j}", "real") for j in range(values.shape[1])))
-    return Reference.build(schema, values, met=np.ones(len(values), dtype=bool))
 
 
 KNOWN = reference_of(np.array([[0], [1], [2], [3], [10], [10.1]]))
@@ -75,9 +68,8 @@ def test_k_beyond_the_reference_means_all_others() -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_measures_of_tiny_references_are_nan_where_they_have_no_meaning(number: int) -> None:
-    schema = Schema((Feature("x", "real"), Feature("y", "real")))
     train = np.arange(10.0).reshape(5, 2)
-    reference = Reference.build(schema, train, met=np.arange(5) < number)
+    reference = Reference.build(real_schema(2), train, met=np.arange(5) < number)
     answers = train + 0.3
     assert np.isnan(nearest_distance(answers, reference)).all() == (number < 1)
     assert np.isnan(proximity(answers, reference)).all() == (number < 2)
@@ -92,10 +84,3 @@ def test_people_without_an_answer_are_nan_and_stay_in_place() -> None:
         told = measure(answers, KNOWN, found=np.array([False, False, True, True]))
         np.testing.assert_array_equal(np.isnan(told), [True, True, False, False])
         assert measure(np.empty((0, 1)), KNOWN).shape == (0,)
-
-
-def test_misuse_is_told() -> None:
-    with pytest.raises(AttainError, match="k must be an integer ≥ 1, got 0"):
-        local_outlier_factor([[1.0]], KNOWN, k=0)
-    with pytest.raises(DataError, match="found must hold one boolean"):
-        proximity([[1.0]], KNOWN, found=[True, False])

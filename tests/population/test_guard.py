@@ -8,19 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import betabinom
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from attain import Feature, Model, Schema
 from attain.methods.guarded.guard_context import OWN_ROWS, TOO_FEW_HELD_OUT, Calibration, GuardContext, held_out
 from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
 from attain.population.population import DecidedPopulation, Population
-from attain.population.reference import Reference
 from attain.population.typical import Guard, GuardSettings, thinned
 from attain.tables import Table
-from tests.coordinates import coordinates
+from tests.coordinates import coordinates, reference_of
 
 NEIGHBOURS, CLOSENESS, LEAST = GuardSettings().neighbours, GuardSettings().closeness, GuardSettings().min_rows
 NUMBERS = Schema(tuple(Feature(name, "real") for name in ("a", "b", "c")))
@@ -28,15 +31,11 @@ RATES = (0.05, 0.1, 0.15, 0.3)
 SETTINGS = ("typical", "connected")
 
 
-def reference_of(values, schema=NUMBERS):
-    return Reference.build(schema, values, met=np.ones(len(values), dtype=bool))
-
-
 def draw(seed, number):
     return np.random.default_rng(seed).standard_t(5, size=(number, 3))
 
 
-@pytest.fixture(scope="module", params=["typical", "connected"])
+@pytest.fixture(scope="module", params=SETTINGS)
 def fitted(request):
     return Guard.fit(request.param, reference_of(draw(0, 330)), draw(1, 99))
 
@@ -92,7 +91,7 @@ def test_rows_are_accepted_if_they_keep_all_limits(fitted, seed, rate, width) ->
     np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
 
 
-@pytest.mark.parametrize("setting", ["typical", "connected"])
+@pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("people", [20, 40, 100, 144])
 def test_limits_and_scores_agree_at_every_rate_there_is(setting, people) -> None:
     """Among few rows many ranks are equal: the limits must not be off by one of them."""
@@ -175,23 +174,9 @@ def population(seed, number):
 MIXED = Schema((*NUMBERS.features, Feature("level", "categorical", levels=("x", "y", "z"))))
 
 
-class Encoded:
-    """A classifier of frames, whose level is encoded as three columns."""
-
-    def __init__(self, classifier, X, y):
-        self.classifier = classifier.fit(self.encoded(X), y)
-        self.classes_ = self.classifier.classes_
-
-    @staticmethod
-    def encoded(X):
-        levels = np.asarray(X["level"])[:, None] == np.array(["x", "y", "z"])
-        return np.column_stack((X[["a", "b", "c"]].to_numpy(dtype=float), levels))
-
-    def predict(self, X):
-        return self.classifier.predict(self.encoded(X))
-
-    def predict_proba(self, X):
-        return self.classifier.predict_proba(self.encoded(X))
+def encoded(classifier, X, y):
+    levels = make_column_transformer((OneHotEncoder(), ["level"]), remainder="passthrough")
+    return make_pipeline(levels, clone(classifier)).fit(X, y)
 
 
 def context_of(model, train, calibration, setting, seed=0):
@@ -213,7 +198,7 @@ def test_real_desired_rows_are_refused_at_the_stated_rate_whatever_the_classifie
     refused, slack = {rate: [] for rate in RATES}, {rate: [] for rate in RATES}
     for replicate in range(replicates):
         train, rest = population((0, replicate), 500), population((1, replicate), 250)
-        model = Encoded(classifier, *train)
+        model = encoded(classifier, *train)
         found, goal = context_of(model, train, rest, setting)
         assert found.guard.held_out
         assert found.notes == ()
@@ -230,7 +215,7 @@ def test_real_desired_rows_are_refused_at_the_stated_rate_whatever_the_classifie
 
 def test_calibration_rows_are_real_desired_ones_the_guard_never_saw() -> None:
     train, rest = population(0, 400), population(1, 200)
-    model = Encoded(LogisticRegression(), *train)
+    model = encoded(LogisticRegression(), *train)
     found, _ = context_of(model, train, rest, "typical")
     desired = (model.predict(rest[0]) == "yes") & (rest[1] == "yes")
     assert len(found.guard.calibration) == desired.sum()
@@ -240,7 +225,7 @@ def test_calibration_rows_are_real_desired_ones_the_guard_never_saw() -> None:
 
 def test_without_calibration_rows_a_fifth_of_the_training_rows_is_held_out_and_that_is_noted() -> None:
     train = population(0, 600)
-    model = Encoded(LogisticRegression(), *train)
+    model = encoded(LogisticRegression(), *train)
     found, _ = context_of(model, train, None, "typical", seed=3)
     values = Table.read(train[0], MIXED).values
     aside = held_out(values, train[1], 3)
@@ -288,7 +273,7 @@ def test_calibration_rows_have_copies_among_the_others_as_often_as_new_rows_have
 
 def test_too_few_held_out_or_real_rows_are_noted() -> None:
     train = population(0, 160)
-    model = Encoded(LogisticRegression(), *train)
+    model = encoded(LogisticRegression(), *train)
     found, _ = context_of(model, train, None, "connected")
     assert not found.guard.held_out
     assert len(found.guard.calibration) == len(found.guard.reference)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from attain.core.errors import DataError
 from attain.population.percentiles import Percentiles
 from attain.schema import Feature, Schema
+from tests.coordinates import real_schema
 
 NAN = float("nan")
 ONE = Schema((Feature("x", "real"),))
@@ -26,10 +26,6 @@ MIXED = Schema(
 
 def column(*cells: float) -> np.ndarray:
     return np.array(cells, dtype=float)[:, None]
-
-
-def real_schema(number: int) -> Schema:
-    return Schema(tuple(Feature(f"x{j}", "real") for j in range(number)))
 
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 3))
@@ -115,11 +111,6 @@ def test_chosen_columns_and_leading_dimensions_give_the_same_numbers() -> None:
     whole = percentiles.of(asked.reshape(-1, 4)).reshape(asked.shape)
     np.testing.assert_array_equal(percentiles.of(asked), whole)
     np.testing.assert_array_equal(percentiles.of(asked[..., [3, 1]], columns=[3, 1]), whole[..., [3, 1]])
-
-
-def test_misuse_is_told() -> None:
-    with pytest.raises(DataError, match=r"shape \(1, 2\).*1 features"):
-        Percentiles.fit(ONE, [[1, 2]])
 
 
 @given(samples, st.data())

@@ -4,20 +4,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from attain.core.errors import DataError
 from attain.population.reference import Reference, distinct
 from attain.population.space import MeasuringSpace, Neighbours
 from attain.population.typical import local_density
-from attain.schema import Feature, Schema
-from tests.coordinates import coordinates
-
-
-def real_schema(number: int) -> Schema:
-    return Schema(tuple(Feature(f"x{j}", "real") for j in range(number)))
-
-
-def reference_of(values: np.ndarray) -> Reference:
-    return Reference.build(real_schema(values.shape[1]), values, met=np.ones(len(values), dtype=bool))
+from tests.coordinates import coordinates, real_schema, reference_of
 
 
 def test_reference_is_who_is_predicted_and_labelled_so_each_once() -> None:
@@ -92,12 +82,6 @@ def test_distinct_rows_are_each_row_once() -> None:
     rows, first = distinct(points)
     assert sorted(first) == [0, 2]
     np.testing.assert_array_equal(rows, points[first])
-
-
-@pytest.mark.parametrize("met", [np.ones(3, dtype=bool), np.ones(4)])
-def test_a_verdict_that_does_not_fit_is_refused(met: np.ndarray) -> None:
-    with pytest.raises(DataError, match="met must hold one boolean"):
-        Reference.build(real_schema(1), np.zeros((4, 1)), met=met)
 
 
 def test_rows_that_were_searched_have_the_neighbours_they_have_anyway(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Relations on made-up tables, where what tells what is known."""
+"""Relations on made-up tables, where it is known what predicts what."""
 
 import warnings
 
@@ -60,7 +60,7 @@ def test_a_person_beyond_a_limit_may_stay_there_and_not_go_further() -> None:
     assert relations.p_value(rows_of(schema, (5.0, 40.0, 5.0)), own) < 0.01
 
 
-def test_a_change_follows_what_tells_it() -> None:
+def test_a_change_follows_what_predicts_it() -> None:
     relations, schema = learned(discs(600))
     own = rows_of(schema, (8.0, 201.1, 5.0), (8.0, 201.1, 5.0), (8.0, 201.1, 5.0))
     rows = rows_of(schema, (4.0, 50.3, 5.0), (8.0, 201.1, 4.0), (4.0, 50.3, 4.0))
@@ -70,16 +70,14 @@ def test_a_change_follows_what_tells_it() -> None:
     assert follows.sum() == 2
 
 
-def test_levels_codes_and_missing_cells_are_states_that_tell_and_are_told() -> None:
+def test_levels_codes_and_missing_cells_are_states_that_predict_and_are_predicted() -> None:
     random = np.random.default_rng(0)
     plan = random.choice(["none", "slow", "fast"], 900)
     speed = np.where(plan == "none", np.nan, np.where(plan == "slow", 10.0, 100.0) + random.uniform(0, 5, 900))
     streams = np.where(plan == "none", "no internet", random.choice(["yes", "no"], 900))
     frame = pd.DataFrame({"plan": plan, "speed": speed, "streams": streams, "x": random.normal(size=900)})
     relations, schema = learned(frame)
-    told = {schema.names[j] for j in relations.columns}
-    assert {"plan", "speed", "streams"} <= told
-    assert "x" not in told
+    assert {schema.names[j] for j in relations.columns} == {"plan", "speed", "streams"}
     own = rows_of(schema, ("none", np.nan, "no internet", 0.0))
     wrong = rows_of(schema, ("none", np.nan, "yes", 0.0))
     right = rows_of(schema, ("fast", 102.0, "yes", 0.0))
@@ -114,42 +112,27 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     assert one.calibration.tobytes() == other.calibration.tobytes()
 
 
-def odd(name: str) -> pd.DataFrame:
-    random, n = np.random.default_rng(0), 300
-    x = random.normal(size=n)
-    frames = {
-        "constant": {"a": x, "b": np.full(n, 3.0)},
-        "duplicated": {"a": x, "b": x, "c": x},
-        "nearly all missing": {"a": x, "b": np.where(np.arange(n) < 2, x, np.nan)},
-        "two columns": {"a": x, "b": random.normal(size=n)},
-        "30 rows": {"a": x[:30], "b": x[:30]},
-        "many levels": {"a": x, "b": [f"level {k}" for k in [0, *range(n - 1)]]},
-        "every column told exactly": {"a": x, "b": 2 * x + 1, "c": np.exp(x), "d": np.where(x > 0, "up", "down")},
-    }
-    return pd.DataFrame(frames[name])
+X = np.random.default_rng(0).normal(size=300)
+ODD = {
+    "constant": {"a": X, "b": np.full(300, 3.0)},
+    "duplicated": {"a": X, "b": X, "c": X},
+    "nearly all missing": {"a": X, "b": np.where(np.arange(300) < 2, X, np.nan)},
+    "two columns": {"a": X, "b": np.random.default_rng(1).normal(size=300)},
+    "30 rows": {"a": X[:30], "b": X[:30]},
+    "many levels": {"a": X, "b": [f"level {k}" for k in [0, *range(299)]]},
+    "every column exact": {"a": X, "b": 2 * X + 1, "c": np.exp(X), "d": np.where(X > 0, "up", "down")},
+}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "constant",
-        "duplicated",
-        "nearly all missing",
-        "two columns",
-        "30 rows",
-        "many levels",
-        "every column told exactly",
-    ],
-)
+@pytest.mark.parametrize("name", ODD)
 def test_odd_tables_are_taken_without_a_warning(name: str) -> None:
-    frame = odd(name)
+    frame = pd.DataFrame(ODD[name])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        schema = Schema.infer(frame)
+        relations, schema = learned(frame)
         values = Table.read(frame, schema).values
-        relations = Relations.fit(schema, values)
         p_value = relations.p_value(values, values[::-1].copy())
         texts = relations.contradictions(values, values[::-1].copy(), 0.18)
     assert ((p_value > 0) & (p_value <= 1)).all()
     assert len(texts) == len(frame)
-    assert (len(relations) > 0) == (name in ("duplicated", "every column told exactly"))
+    assert (len(relations) > 0) == (name in ("duplicated", "every column exact"))

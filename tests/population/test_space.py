@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
-from attain.core.errors import DataError
 from attain.population.space import MeasuringSpace, gap
 from attain.schema import Feature, Schema
 
@@ -66,11 +65,6 @@ def test_columns_without_values_and_tables_without_rows_are_spaces_too() -> None
 def test_no_rows_have_no_points() -> None:
     space = MeasuringSpace.fit(SCHEMA, TRAIN)
     assert space.transform(TRAIN[:0]).shape == (0, space.dimension)
-
-
-def test_a_matrix_of_another_width_is_refused() -> None:
-    with pytest.raises(DataError, match="5 features"):
-        MeasuringSpace.fit(SCHEMA, TRAIN[:, :3])
 
 
 def test_sparse_points_are_the_points() -> None:
