@@ -133,15 +133,7 @@ def file(path: str) -> str:
         (r"Otherwise (\d+) lines", part(MODULES["records"], "RecordLibrary") + "\n\nregister(RecordLibrary())"),
         (r"This page takes (\d+) lines", MODULES["levers_page"]),
     ],
-    ids=[
-        "explainer",
-        "likelihood",
-        "autoencoder",
-        "measure",
-        "model_library",
-        "frame_library",
-        "page",
-    ],
+    ids=["explainer", "likelihood", "autoencoder", "measure", "model_library", "frame_library", "page"],
 )
 def test_the_numbers_of_lines_are_right(words: str, text: str) -> None:
     stated = re.search(words, " ".join(PAGE.split()))

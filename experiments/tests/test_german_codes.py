@@ -9,12 +9,7 @@ from attain.datasets import load_german
 
 # UCI's codes in the order of german.data, and what we call them.
 CODES = {
-    "checking_account": {
-        "A11": "below 0 DM",
-        "A12": "0 to 200 DM",
-        "A13": "200 DM or more",
-        "A14": "no account",
-    },
+    "checking_account": {"A11": "below 0 DM", "A12": "0 to 200 DM", "A13": "200 DM or more", "A14": "no account"},
     "credit_history": {
         "A30": "no credits or all paid back",
         "A31": "all credits at this bank paid back",

@@ -49,32 +49,21 @@ def hostile(cells: np.ndarray, random: np.random.Generator, share: float = 0.1) 
     return np.where(random.random(cells.shape) < share * (random.random() < 0.7), chosen, cells)
 
 
+FORMS: tuple[Callable[[np.ndarray], Any], ...] = (
+    *(lambda array: array[:0], lambda array: array[::-1], lambda array: array[..., 1:], lambda array: array[:-1]),
+    *(lambda array: array[None], lambda array: array.astype(object), np.asfortranarray),
+    lambda array: array.astype(np.float32 if array.dtype == np.float64 else np.int8),
+    lambda array: np.concatenate((array, array), axis=-1),
+    lambda array: np.frombuffer(b"\0" + array.tobytes(), np.uint8)[1:].view(array.dtype).reshape(array.shape),
+    lambda array: array.setflags(write=False) or array,
+)
+"""Other types, shapes and layouts; the one before the last is not aligned, and the last is read-only."""
+
+
 def strange(array: np.ndarray, random: np.random.Generator) -> Any:
     """The array itself, or one in another form or of another shape."""
-    match int(random.integers(24)):
-        case 0:
-            return array[:0]
-        case 1:
-            return array[::-1]
-        case 2:
-            return np.asfortranarray(array)
-        case 3:
-            array.setflags(write=False)
-        case 4:
-            return array.astype(np.float32 if array.dtype == np.float64 else np.int8)
-        case 5:
-            return array[..., 1:]
-        case 6:
-            return np.concatenate((array, array), axis=-1)
-        case 7:
-            return array[None]
-        case 8:
-            return array.astype(object)
-        case 9:
-            return np.frombuffer(b"\0" + array.tobytes(), dtype=np.uint8)[1:].view(array.dtype).reshape(array.shape)
-        case 10:
-            return array[:-1]
-    return array
+    chosen = int(random.integers(24))
+    return FORMS[chosen](array) if chosen < len(FORMS) else array
 
 
 def scores(region: Region, random: np.random.Generator) -> tuple[States, list[Score], TreeSums]:

@@ -79,8 +79,7 @@ COMMANDS = {
     "fit": Command(lambda: main([*FIT, "--out", "out/f.attain"])),
     "explain": Command(lambda: main([*EXPLAIN, "--out", "out/a.json", "--changes", "out/c.csv"]), _interrupted),
     "explain, folder": Command(
-        lambda: main([*EXPLAIN, "--out", "out/", "--workers", "1", "--people-per-file", "2"]),
-        locks=("_run.json.lock",),
+        lambda: main([*EXPLAIN, "--out", "out/", "--workers", "1", "--people-per-file", "2"]), locks=("_run.json.lock",)
     ),
     "evaluate": Command(lambda: main(["evaluate", "e.json", *MEASURE, "--out", "out/m.json"])),
     "compare": Command(

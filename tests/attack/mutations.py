@@ -22,58 +22,18 @@ VALUES: list[Any] = [
 ]
 TOML_VALUES = [
     *("", "true", "-1", "0", "1e400", "nan", "inf", "-inf", "9" * 5000, "0x7fffffffffffffffffff", "1979-05-27", "''"),
-    *(
-        '""',
-        '"\\u001b"',
-        '"\\u202e"',
-        '"\\u0000"',
-        "[]",
-        "{}",
-        "[[]]",
-        "[1, 'a']",
-        "[" * 2000,
-        "{a = 1}",
-        "{lower = 'x'}",
-    ),
+    *('""', '"\\u001b"', '"\\u202e"', '"\\u0000"', "[]", "{}", "[[]]", "[1, 'a']", "[" * 2000, "{lower = 'x'}"),
     *("{lower = 5, upper = 1}", "{lower = nan}", "[{code = 1}]", "[{code = 'x'}]", "[{from = 'x', to = 'y'}]", "'''"),
-    *(
-        "'real'",
-        "'count'",
-        "'ordinal'",
-        "'categorical'",
-        "'age / 0'",
-        "'age = age'",
-        "'((((age'",
-        "'" + "(" * 3000 + "'",
-    ),
-    *(
-        "'" + "not " * 3000 + "age > 1'",
-        "'age ** age ** age'",
-        "1e308",
-        "5e-324",
-        "['a', 'a']",
-        "['\\u001b[2J']",
-        "12:00:00",
-    ),
+    *("'real'", "'count'", "'ordinal'", "'categorical'", "'age / 0'", "'age = age'", "'((((age'", "1e308", "5e-324"),
+    *("'" + "(" * 3000 + "'", "'" + "not " * 3000 + "age > 1'", "'age ** age ** age'", "['a', 'a']", "12:00:00"),
+    *("['\\u001b[2J']", "{a = 1}"),
 ]
 CSV_CELLS = [
     *("", '"', '""', "NaN", "inf", "-inf", "1e400", "1e308", "-1", "0.1", "９", "1_000", "0x10", "x" * 10_000, "=1+1"),
-    *(
-        "\x00",
-        "\x1b[31m",
-        "\r",
-        "\n",
-        '"a\nb"',
-        "a,b",
-        "true",
-        "None",
-        "9" * 400,
-        "1" * 30,
-        "2024-01-01",
-        "\ufeff",
-        "\u202e",
-    ),
+    *("\x00", "\x1b[31m", "\r", "\n", '"a\nb"', "a,b", "true", "None", "9" * 400, "1" * 30, "2024-01-01"),
+    *("\ufeff", "\u202e"),
 ]
+NEW_LINES = ["x", "levels", "rules", "name", "a.b.c", "[a]", "[[feature]]", "[x"]
 
 
 def mutated(name: str, content: bytes, random: Random) -> bytes:
@@ -85,22 +45,21 @@ def mutated(name: str, content: bytes, random: Random) -> bytes:
 
 
 def _in_bytes(content: bytes, random: Random) -> bytes:
-    data = bytearray(content)
-    at = random.randrange(len(data) + 1)
+    """Cut off, one bit turned, bytes put in, repeated, left out, or replaced by an extreme number."""
+    at = random.randrange(len(content) + 1)
+    before, after = content[:at], content[at:]
     match random.randrange(6):
         case 0:
-            return bytes(data[:at])
-        case 1 if data:
-            data[at % len(data)] ^= 1 << random.randrange(8)
+            return before
+        case 1 if after:
+            return before + bytes([after[0] ^ 1 << random.randrange(8)]) + after[1:]
         case 2:
-            data[at:at] = random.randbytes(random.choice((1, 8, 100)))
+            return before + random.randbytes(random.choice((1, 8, 100))) + after
         case 3:
-            data[at:at] = data[at // 2 : at]
+            return before + before[at // 2 :] + after
         case 4:
-            del data[at : at + random.choice((1, 4, 100, 5000))]
-        case _:
-            data[at : at + 4] = random.choice((b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f", b"[[[["))
-    return bytes(data)
+            return before + after[random.choice((1, 4, 100, 5000)) :]
+    return before + random.choice((b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f", b"[[[[")) + after[4:]
 
 
 def in_json(content: bytes, random: Random) -> bytes:
@@ -161,9 +120,7 @@ def _in_toml(content: bytes, random: Random) -> bytes:
         case 1:
             lines.insert(random.randrange(len(lines) + 1), lines[at])
         case 2:
-            lines.insert(
-                at, f"{random.choice(('x', 'levels', 'rules', 'name', 'a.b.c', '[a]', '[[feature]]', '[x'))} = 1\n"
-            )
+            lines.insert(at, f"{random.choice(NEW_LINES)} = 1\n")
         case 3:
             lines[at] = re.sub(r"[\w.]+", lambda match: random.choice((match[0], match[0], "age", "7")), lines[at])
         case _:

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,7 +64,8 @@ def test_without_unicode_home_and_caches(files: Path) -> None:
     assert (files / "ä.csv").exists() or (files / os.fsdecode("ä.csv".encode())).exists()
 
 
-QUICKLY = ["--methods", "nearest-unlike", "--schema", "schema.toml"]
+COMPARE = ["compare", "train.csv", "people.csv", *MODEL, *MEASURE[4:], "--target", people.DESIRED]
+COMPARE += ["--methods", "nearest-unlike", "--schema", "schema.toml"]
 IN_THE_WAY: dict[str, tuple[list[str], str]] = {
     "fit": (["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--out", "taken"], "is a directory"),
     "explain": ([*EXPLAIN, "--out", "taken.csv"], "files of something else"),
@@ -72,24 +74,10 @@ IN_THE_WAY: dict[str, tuple[list[str], str]] = {
     "explain, folder of others": ([*EXPLAIN, "--out", "taken", "--workers", "1"], "files of something else"),
     "explain into nowhere": ([*EXPLAIN, "--out", "none/a.csv"], "does not exist; create it first"),
     "explain below a file": ([*EXPLAIN, "--out", "file/a.csv"], "does not exist; create it first"),
-    "explain where nobody may write": ([*EXPLAIN, "--out", "/proc/a.csv"], "could not be written"),
+    "explain where nobody may write": ([*EXPLAIN, "--out", "/proc/a.csv"], "could not be written|is not writable"),
     "evaluate": (["evaluate", "r.json", *MEASURE, "--out", "taken.csv"], "is a directory"),
     "report": (["report", "r.json", "--out", "taken.html"], "is a directory"),
-    "compare": (
-        [
-            "compare",
-            "train.csv",
-            "people.csv",
-            *MODEL,
-            *MEASURE[4:],
-            "--target",
-            people.DESIRED,
-            "--out",
-            "file",
-            *QUICKLY,
-        ],
-        "'file' cannot be made",
-    ),
+    "compare": ([*COMPARE, "--out", "file"], "'file' cannot be made"),
     "schema infer": (["schema", "infer", "people.csv", "--out", "taken.toml"], "is a directory"),
     "audit key": (["audit", "key", "file"], "already exists"),
     "audit log": ([*EXPLAIN, "--out", "a.csv", "--audit", "taken.csv", "--audit-inputs", "plain"], "is a directory"),
@@ -105,7 +93,7 @@ def test_output_in_the_way_is_a_sentence(name: str, files: Path, capsys: Any) ->
     (files / "file").write_text("kept")
     assert main(arguments) == 1
     message = capsys.readouterr().err
-    assert sentence in message
+    assert re.search(sentence, message)
     assert "Traceback" not in message
     assert (files / "file").read_text() == "kept"
     assert (files / "taken" / "mine").exists()
@@ -121,7 +109,7 @@ os.chmod("writable", 0o777)
 for out in ("writable/w.csv", "writable/w/"):  # whatever is imported on first use
     assert main([*explain, "--workers", "1", "--out", out]) == 0
 assert main(["schema", "infer", "people.csv", "--out", "writable/w.toml"]) == 0
-os.mkdir("closed", 0o700)
+os.mkdir("closed", 0o700 if os.geteuid() == 0 else 0)
 os.chmod(".", 0o555)
 if os.geteuid() == 0:
     os.setuid(65534)

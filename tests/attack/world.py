@@ -115,7 +115,7 @@ def _arrow(X: pd.DataFrame) -> Any:
 
 def _explained(explainer: Any) -> None:
     _, _, model = trained()
-    assert str(explainer.explain(model, refused(), target=people.DESIRED, timeout=0.5))
+    assert str(explainer.explain(model, refused(), target=people.DESIRED))
 
 
 def _load(path: Path) -> Any:
@@ -201,9 +201,7 @@ FORMATS = {
         lambda schema: attain.GrowingSpheres(schema, budget=50).fit(trained()[0]) and schema.to_toml(),
     ),
     "constraints": Format(
-        ("constraints.toml",),
-        lambda path: read_constraints(str(path), ["p3"]),
-        lambda found: _constrained(found),
+        ("constraints.toml",), lambda path: read_constraints(str(path), ["p3"]), lambda found: _constrained(found)
     ),
     "config": Format(("config.toml",), _config),
     "texts": Format(("texts.toml",), lambda path: Texts.read(path, LANGUAGES["en"], people.schema())),

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from attain import Guarded, Schema
-from tests.browser.steps import Site, pick, settled
+from tests.browser.steps import Site, pick, settled, until
 
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script>"
@@ -69,6 +69,7 @@ def test_names_and_values_never_become_markup(hostile: Site, visit: Any, width: 
         if view == "compare":
             page.locator(".compare .primary").click()
             page.wait_for_selector(".method")
+        until(page, "text => document.querySelector('main').textContent.includes(text)", IMAGE)
         page.wait_for_timeout(500)
         # a markup made from data would be an image without a source of ours, a script, or a listener
         assert page.locator("main img, main script, main [onerror], main [onload], main iframe").count() == 0, view
