@@ -113,13 +113,15 @@ def test_a_model_is_known_by_its_answers(fitted: Any) -> None:
 
 
 def test_a_function_is_named_and_gives_labels(fitted: Any) -> None:
-    def decide(frame: pd.DataFrame) -> Any:
-        return MODEL.predict(frame)
+    def of_module(name: str | None) -> Any:
+        def decide(frame: pd.DataFrame) -> Any:
+            return MODEL.predict(frame)
 
-    decide.__module__ = None  # as of a function that exec has made
-    assert settings(fitted, decide)["model"]["library"] == "unknown"
-    decide.__module__ = "scoring.models"
-    found = settings(fitted, decide)["model"]
+        decide.__module__ = name  # type: ignore[assignment]
+        return settings(fitted, decide)["model"]
+
+    assert of_module(None)["library"] == "unknown"  # as of a function that exec has made
+    found = of_module("scoring.models")
     assert found["library"] == "scoring"
     assert found["class"].endswith("decide")
     assert found["classes"] == ["bad", "good"]

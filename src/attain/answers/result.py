@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -223,21 +224,28 @@ def own_breaks(region: Region, laws: Sequence[Law]) -> tuple[str, ...]:
 
 def call_settings(session: Session, goal: Goal, call: Call) -> dict[str, Any]:
     """What answers follow from, as JSON: the field `settings` of a result. Nothing in it depends on time or place."""
-    described = session.decided.cached("described", session.explainer._described)
+    facts = deepcopy(session.decided.cached("facts", lambda: _session_facts(session)))
+    model, training = facts.pop("model"), facts.pop("training")
     return {
-        "versions": {"python": platform.python_version(), **versions()},
-        "method": described["method"],
-        "parameters": dict(described["parameters"]),
-        "seed": described["seed"],
-        "explainer_digest": described["explainer_digest"],
-        "target": as_json(goal.target),
+        **facts,
         "probability": goal.probability,
-        **{name: as_json(getattr(call, name)) for name in _ASKED},
+        **as_json({name: getattr(call, name) for name in _ASKED}),
         "errors": session.errors,
         "robust": [_model_facts(other) for other in call.others],
-        "constraints": _constraint_facts(Constraints.of(call.constraints)),
-        "model": _model_facts(session.decided.goal),
-        "training": dict(described["training"]),
+        "constraints": {} if call.constraints is None else _constraint_facts(Constraints.of(call.constraints)),
+        "model": model,
+        "training": training,
+    }
+
+
+def _session_facts(session: Session) -> dict[str, Any]:
+    """What the answers of all calls of a session follow from."""
+    goal = session.decided.goal
+    return {
+        "versions": {"python": platform.python_version(), **versions()},
+        **session.explainer._described(),
+        "target": as_json(goal.target),
+        "model": _model_facts(goal),
     }
 
 

@@ -220,21 +220,13 @@ class Session:
         judged = goal.confirm_rows(rows) if model is None else goal.confirm_again(rows)
         return None if judged is None else People(table, goal, FirstDecision.of(table, judged), deadline, asked_before)
 
-    def explain(
-        self,
-        X: Frame,
-        *,
-        n: int = 1,
-        constraints: GivenConstraints = None,
-        ranges: bool = False,
-        importance: bool = False,
-        contributions: bool = False,
-        timeout: float | None = TIMEOUT,
-        allow_unreviewed: bool = False,
-    ) -> Counterfactuals:
-        """For each row of `X`, the change that makes the model decide for the target; see `Explainer.explain`."""
-        call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed)
-        return self.answer(self.people(X, timeout), call)
+    def explain(self, X: Frame, **arguments: Any) -> Counterfactuals:
+        """For each row of `X`, the change that makes the model decide for the target.
+
+        `arguments` are those of `Explainer.explain` from `n` on, but for `errors`.
+        """
+        call = Call(**arguments)
+        return self.answer(self.people(X, call.timeout), call)
 
     def answer(self, people: People, call: Call) -> Counterfactuals:
         """What `explain` returns for people whom the model was asked about."""

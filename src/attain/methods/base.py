@@ -54,6 +54,10 @@ def _checked(default: Any, check: Callable[[str, Any], None]) -> Any:
     return field(default=default, metadata={"check": check})
 
 
+_LEARNED_BY = ("schema", "autoencoder")
+"""Parameters that only `fit` looks at."""
+
+
 def check_fields(explainer: Any) -> None:
     """Refuses values that the fields do not take, in a sentence that names the parameter.
 
@@ -121,6 +125,7 @@ class Explainer(BaseEstimator, ABC):
         self.drawn_seed_ = int(np.random.default_rng().integers(2**32))
         self._sessions = Sessions()
         self._digests: tuple[str | None, str | None] | None = None
+        self._checked: str | None = None  # the parameters that were checked last
 
     def save(self, path: str | os.PathLike[str], reference: Literal["rows", "none"] = "rows") -> None:
         """Writes the fitted explainer into one file, atomically; `attain.load` reads it.
@@ -278,10 +283,11 @@ class Explainer(BaseEstimator, ABC):
     def _request(self, model: Any, target: Any, probability: float | None, errors: Errors) -> Request:
         """What is asked for, after checking that this explainer is ready."""
         self._check_fitted()
-        self._check_parameters()
         check_choice("errors", errors, get_args(Errors))
-        chosen = [item.name for item in fields(self) if item.name not in ("schema", "autoencoder")]
-        parameters = repr([getattr(self, name) for name in chosen])
+        parameters = repr([getattr(self, item.name) for item in fields(self) if item.name not in _LEARNED_BY])
+        if parameters != self._checked:
+            self._check_parameters()
+            self._checked = parameters
         return Request(self, model, Model.of(model), target, probability, errors, parameters)
 
     def cite(self) -> str:

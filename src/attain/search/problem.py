@@ -267,9 +267,11 @@ class Problem:
         self, answered: np.ndarray, out_of_budget: np.ndarray | None = None, otherwise: Status = Status.OUT_OF_REACH
     ) -> list[Status]:
         """How the search of each row ended: found for the owners `answered`, else budget spent, else `otherwise`."""
-        found = np.isin(np.arange(len(self)), answered)
-        spent = self.out_of_budget() if out_of_budget is None else out_of_budget
-        return [Status.FOUND if found[i] else Status.BUDGET_SPENT if spent[i] else otherwise for i in range(len(self))]
+        ended = np.full(len(self), otherwise, dtype=object)
+        ended[self.out_of_budget() if out_of_budget is None else out_of_budget] = Status.BUDGET_SPENT
+        ended[answered] = Status.FOUND
+        statuses: list[Status] = ended.tolist()
+        return statuses
 
 
 @dataclass(frozen=True)
@@ -315,6 +317,8 @@ class Answers:
     @classmethod
     def concatenated(cls, parts: Sequence[Answers]) -> Answers:
         """The answers of several searches, one after the other; a figure that one of them does not give is NaN."""
+        if len(parts) == 1:
+            return parts[0]
         names = dict.fromkeys(name for part in parts for name in part.figures)
         return cls(
             np.concatenate([part.rows for part in parts]),

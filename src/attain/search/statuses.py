@@ -56,14 +56,13 @@ def status_before_search(region: Region, met: np.ndarray, unreadable: Collection
     for k, rule in enumerate(region.schema.parsed_rules):
         columns = [region.schema.position(name) for name in rule.names]
         stuck_rule |= ~kept[:, k] & np.asarray(fixed[:, columns].all(axis=1))
-    return [
-        Status.UNREADABLE if i in unreadable
-        else Status.ALREADY_DESIRED if met[i]
-        else Status.NOTHING_FREE if nothing_free[i]
-        else Status.RULES_CONFLICT if stuck_rule[i]
-        else None
-        for i in range(len(region))
-    ]  # fmt: skip
+    outcome = np.full(len(region), None, dtype=object)
+    outcome[stuck_rule] = Status.RULES_CONFLICT
+    outcome[nothing_free] = Status.NOTHING_FREE
+    outcome[met] = Status.ALREADY_DESIRED
+    outcome[list(unreadable)] = Status.UNREADABLE
+    known: list[Status | None] = outcome.tolist()
+    return known
 
 
 def fixed_cells(region: Region) -> np.ndarray:
@@ -87,9 +86,9 @@ def last_check(problem: Problem, answers: Answers) -> Answers:
     order = order[rank_within(owners[order]) < problem.options]
     figures = {"score_after": rounded_score(decided.score), **answers.figures}
     kept = replace(answers, rows=rows, figures=figures).at(order)
-    answered = set(kept.owners.tolist())
-    lost = [status is Status.FOUND and i not in answered for i, status in enumerate(answers.status)]
-    status = [Status.OUT_OF_REACH if gone else status for gone, status in zip(lost, answers.status, strict=True)]
+    status = list(answers.status)
+    for i in set(range(len(status))).difference(kept.owners.tolist()):
+        status[i] = Status.OUT_OF_REACH if status[i] is Status.FOUND else status[i]
     return replace(kept, status=status)
 
 
