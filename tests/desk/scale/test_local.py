@@ -7,8 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -19,6 +21,8 @@ from attain.core.progress import interrupts_kept
 from attain.desk.scale import ExplainBatch, explain
 from attain.testing import people
 from tests.counting import PATIENCE, wait_for
+
+Answered: TypeAlias = Callable[..., tuple[Path, list[str]]]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -31,6 +35,19 @@ def unbroken(batch: ExplainBatch, others: Path, tmp_path_factory: pytest.TempPat
     out = tmp_path_factory.mktemp("answers") / "out"
     explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
     return out
+
+
+@pytest.fixture
+def answered(batch: ExplainBatch, others: Path, tmp_path: Path) -> Answered:
+    """Answers people in slices of 20, by this process; gives the folder and the notes."""
+
+    def answer(path: str | Path = "people.parquet", **options: Any) -> tuple[Path, list[str]]:
+        notes = list[str]()
+        wanted = {"out": tmp_path / "out", "batch": batch, "people_per_file": 20, "workers": 1, "note": notes.append}
+        explain(others / path, **{**wanted, **options})
+        return (wanted | options)["out"], notes
+
+    return answer
 
 
 def test_the_folder_is_the_table_of_answers(batch: ExplainBatch, others: Path, unbroken: Path) -> None:
@@ -49,56 +66,49 @@ def test_the_folder_is_the_table_of_answers(batch: ExplainBatch, others: Path, u
 
 
 @pytest.mark.parametrize("name", ["people.csv", "parts"])
-def test_the_same_people_in_other_files_have_the_same_answers(
-    name: str, batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path
-) -> None:
-    explain(others / name, tmp_path / "out", batch, index="who", people_per_file=20, workers=1)
-    expected = {key: value for key, value in contents(unbroken).items() if key != "_run.json"}
-    assert {key: value for key, value in contents(tmp_path / "out").items() if key != "_run.json"} == expected
+def test_the_same_people_in_other_files_have_the_same_answers(name: str, unbroken: Path, answered: Answered) -> None:
+    found, expected = contents(answered(name, index="who")[0]), contents(unbroken)
+    assert found.keys() == expected.keys()
+    assert all(content == expected[key] for key, content in found.items() if key != "_run.json")
 
 
-def test_what_is_there_is_not_answered_again(batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path) -> None:
-    out, notes = tmp_path / "out", list[str]()
-    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
+def test_what_is_there_is_not_answered_again(unbroken: Path, answered: Answered) -> None:
+    out, _ = answered()
     for number in (0, 3, 10):
         (out / f"part-{number:08d}.parquet").unlink()
     (out / "_summary.json").unlink()
     (out / ".part-00000003.parquet.0123456789abcdef.part").write_bytes(b"half")
     kept = {path: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
-    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=notes.append)
+    assert answered()[1] == ["160 people are answered already; 45 are left"]
     assert contents(out) == contents(unbroken)
     assert all(path.stat().st_mtime_ns == before for path, before in kept.items())
-    assert notes == ["160 people are answered already; 45 are left"]
-    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=notes.append)
-    assert notes[1:] == ["205 people are answered already; none is left"]
+    assert answered()[1] == ["205 people are answered already; none is left"]
 
 
 def test_answers_of_another_run_are_not_mixed_in(
-    batch: ExplainBatch, others: Path, tmp_path: Path, classifier: Any
+    batch: ExplainBatch, tmp_path: Path, classifier: Any, answered: Answered
 ) -> None:
-    out, path = tmp_path / "out", others / "people.parquet"
-    explain(path, out, batch, people_per_file=100, workers=1)
+    out, _ = answered(people_per_file=100)
     before = contents(out)
     people.frame(205, seed=8).rename_axis("who").to_parquet(tmp_path / "people.parquet")
-    with pytest.raises(AttainError, match=r"of another run, which differs in people_digest; name a new folder"):
-        explain(tmp_path / "people.parquet", out, batch, people_per_file=100)
-    with pytest.raises(AttainError, match=r"differs in people_per_file;"):
-        explain(path, out, batch, people_per_file=50)
-    with pytest.raises(AttainError, match=r"differs in settings.n;"):
-        explain(path, out, ExplainBatch(batch.explainer, batch.model, target=people.DESIRED), people_per_file=100)
     X = people.frame(150)
     other = people.tree_model(X, people.labels(X))
-    with pytest.raises(AttainError, match=r"settings.model"):
-        explain(path, out, ExplainBatch(batch.explainer, other, target=people.DESIRED, n=2), people_per_file=100)
-    assert contents(out) == before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(AttainError, match="has files of something else"):
-        explain(path, tmp_path / "mine", batch)
+    for options, message in (
+        ({"path": tmp_path / "people.parquet"}, r"of another run, which differs in people_digest; name a new folder"),
+        ({"people_per_file": 50}, r"differs in people_per_file;"),
+        ({"batch": ExplainBatch(batch.explainer, batch.model, target=people.DESIRED)}, r"differs in settings.n;"),
+        ({"batch": ExplainBatch(batch.explainer, other, target=people.DESIRED, n=2)}, r"settings.model"),
+        ({"out": tmp_path / "mine"}, "has files of something else"),
+    ):
+        with pytest.raises(AttainError, match=message):
+            answered(**{"people_per_file": 100, **options})
+    assert contents(out) == before
 
 
 def test_a_full_disk_costs_nothing_that_is_done(
-    batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: Answered
 ) -> None:
     out, replace = tmp_path / "out", os.replace
 
@@ -110,90 +120,78 @@ def test_a_full_disk_costs_nothing_that_is_done(
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", full)
         with pytest.raises(AttainError, match=r"No space left on device; what is answered so far is kept"):
-            explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
+            answered()
     assert len(list(out.glob("*.parquet"))) == 4
     assert not list(out.glob(".*"))
-    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=str)
+    answered()
     assert contents(out) == contents(unbroken)
 
 
-def test_input_that_cannot_be_read_costs_nothing_before_it(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
+def test_input_that_cannot_be_read_costs_nothing_before_it(others: Path, tmp_path: Path, answered: Answered) -> None:
     lines = (others / "people.csv").read_text().splitlines()
-    path = tmp_path / "people.csv"
-    path.write_text("\n".join([*lines[:150], "p149,1", *lines[151:]]))
+    (tmp_path / "people.csv").write_text("\n".join([*lines[:150], "p149,1", *lines[151:]]))
     with pytest.raises(AttainError, match=r"line 151: it has 2 cells, .*; what is answered so far is kept"):
-        explain(path, tmp_path / "out", batch, index="who", people_per_file=20, workers=1)
+        answered(tmp_path / "people.csv", index="who")
 
 
-def test_answers_to_people_who_have_not_changed_are_kept(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
-    lines, path, notes = (others / "people.csv").read_text().splitlines(), tmp_path / "people.csv", list[str]()
+def test_answers_to_people_who_have_not_changed_are_kept(others: Path, tmp_path: Path, answered: Answered) -> None:
+    lines, path = (others / "people.csv").read_text().splitlines(), tmp_path / "people.csv"
     path.write_text("\n".join(lines))
-    explain(path, tmp_path / "out", batch, index="who", people_per_file=50, workers=1)
+    answered(path, index="who", people_per_file=50)
     path.write_text("\n".join([*lines[:60], lines[60].replace("p59", "p590"), *lines[61:]]))
-    explain(path, tmp_path / "out", batch, index="who", people_per_file=50, workers=1, note=notes.append)
+    out, notes = answered(path, index="who", people_per_file=50)
     assert notes == ["155 people are answered already; 50 are left"]
-    explain(path, tmp_path / "new", batch, index="who", people_per_file=50, workers=1)
-    assert contents(tmp_path / "out") == contents(tmp_path / "new")
+    assert contents(out) == contents(answered(path, index="who", people_per_file=50, out=tmp_path / "new")[0])
 
 
 def test_a_file_with_answers_to_others_is_not_trusted_by_its_name(
-    batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path
+    unbroken: Path, tmp_path: Path, answered: Answered
 ) -> None:
-    out, notes = tmp_path / "out", list[str]()
+    out = tmp_path / "out"
     shutil.copytree(unbroken, out)
     shutil.copy(out / "part-00000002.parquet", out / "part-00000005.parquet")
     shutil.copy(out / "part-00000002.parquet", out / "part-00000077.parquet")
-    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=notes.append)
-    assert notes == ["185 people are answered already; 20 are left"]
+    assert answered()[1] == ["185 people are answered already; 20 are left"]
     assert contents(out) == contents(unbroken)
 
 
-def test_only_one_process_writes_into_a_folder(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
-    real = ExplainBatch.explain
-    path, out, refused = others / "people.parquet", tmp_path / "out", list[str]()
+def test_only_one_process_writes_into_a_folder(batch: ExplainBatch, answered: Answered) -> None:
+    real, refused = ExplainBatch.explain, list[str]()
 
     class Greedy(ExplainBatch):
         def explain(self, frame: pd.DataFrame) -> Any:
             if len(frame) and not refused:
                 with pytest.raises(AttainError, match="another process is writing answers into") as error:
-                    explain(path, out, batch, people_per_file=100, workers=1)
+                    answered()
                 refused.append(str(error.value))
             return real(self, frame)
 
         def named_by(self, index: str | None, *, integers: bool) -> ExplainBatch:
             return Greedy(self.explainer, self.model, index=index, integers=integers, **self.request)
 
-    own = Greedy(batch.explainer, batch.model, **batch.request)
-    explain(path, out, own, people_per_file=100, workers=1)
+    answered(batch=Greedy(batch.explainer, batch.model, **batch.request))
     assert len(refused) == 1
 
 
-def test_people_of_the_same_name_are_noted(batch: ExplainBatch, tmp_path: Path) -> None:
+def test_people_of_the_same_name_are_noted(tmp_path: Path, answered: Answered) -> None:
     X = people.frame(6, seed=7)
     X.index = pd.Index(["a", "b", "b", "c", "c", "d"], name="who")
     X.to_parquet(tmp_path / "people.parquet")
-    notes = list[str]()
-    explain(tmp_path / "people.parquet", tmp_path / "out", batch, workers=1, note=notes.append)
+    out, notes = answered(tmp_path / "people.parquet")
     assert notes == ["several people have the same name in 'who', such as 'b'; each has their own answer"]
-    assert pq.read_table(tmp_path / "out").to_pandas().query("option.isna() or option == 1")["who"].tolist() == list(
-        X.index
-    )
+    assert pq.read_table(out).to_pandas().query("option.isna() or option == 1")["who"].tolist() == list(X.index)
 
 
-def test_one_bad_record_is_one_status(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
+def test_one_bad_record_is_one_status(batch: ExplainBatch, others: Path, tmp_path: Path, answered: Answered) -> None:
     frame = pd.read_csv(others / "people.csv", dtype=str)
     frame.loc[30, "income"], frame.loc[50, "education"] = "a lot", "PhD"
     frame.to_csv(tmp_path / "people.csv", index=False)
-    explain(tmp_path / "people.csv", tmp_path / "out", batch, index="who", people_per_file=20, workers=1)
-    answers, good = pd.read_parquet(tmp_path / "out"), batch.named_by("who", integers=False)(people.frame(205, seed=7))
-    bad = answers["status"] == "UNREADABLE"
+    answers = pd.read_parquet(answered(tmp_path / "people.csv", index="who")[0])
+    bad, good = answers["status"] == "UNREADABLE", batch.named_by("who", integers=False)(people.frame(205, seed=7))
     assert answers.loc[bad, "who"].tolist() == ["p30", "p50"]
     assert answers.loc[bad, "problem"].str.contains("found 'a lot'|found 'PhD'").all()
-    pd.testing.assert_frame_equal(
-        answers[~bad].reset_index(drop=True),
-        good[~good["who"].isin(["p30", "p50"])].reset_index(drop=True),
-        check_dtype=False,
-    )
+    others_good = good[~good["who"].isin(["p30", "p50"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(answers[~bad].reset_index(drop=True), others_good, check_dtype=False)
 
 
 _MODEL = """
@@ -240,29 +238,24 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_processes_give_the_same_bytes_also_where_one_dies(
-    module: Any, batch: ExplainBatch, others: Path, tmp_path: Path
+    module: Any, batch: ExplainBatch, tmp_path: Path, answered: Answered
 ) -> None:
-    path, done = others / "people.parquet", []
-    for name, workers in (("fine", 1), ("once", 2)):
-        own = ExplainBatch(batch.explainer, getattr(module, name), target=people.DESIRED)
-        explain(path, tmp_path / name, own, people_per_file=50, workers=workers, note=str)
-        done.append(contents(tmp_path / name))
+    fine, once = (ExplainBatch(batch.explainer, model, target=people.DESIRED) for model in (module.fine, module.once))
+    alone = contents(answered(batch=fine, people_per_file=50, out=tmp_path / "fine")[0])
+    assert contents(answered(batch=once, people_per_file=50, workers=2)[0]) == alone
     assert (tmp_path / "died").exists()
-    assert done[0] == done[1]
 
 
 @pytest.mark.slow
 def test_a_slice_on_which_processes_die_again_and_again_is_named(
-    module: Any, batch: ExplainBatch, others: Path, tmp_path: Path
+    module: Any, batch: ExplainBatch, answered: Answered
 ) -> None:
     own = ExplainBatch(batch.explainer, module.always, target=people.DESIRED)
     with pytest.raises(AttainError, match=r"a process ended 3 times while it answered the .* people of slice"):
-        explain(others / "people.parquet", tmp_path / "always", own, people_per_file=50, workers=2)
+        answered(batch=own, people_per_file=50, workers=2)
 
 
-def test_a_model_that_cannot_be_sent_is_refused(batch: ExplainBatch, others: Path, tmp_path: Path) -> None:
-    import threading
-
+def test_a_model_that_cannot_be_sent_is_refused(batch: ExplainBatch, answered: Answered) -> None:
     lock = threading.Lock()
 
     def decide(frame: pd.DataFrame) -> Any:
@@ -271,14 +264,13 @@ def test_a_model_that_cannot_be_sent_is_refused(batch: ExplainBatch, others: Pat
 
     own = ExplainBatch(batch.explainer, decide, target=people.DESIRED)
     with pytest.raises(AttainError, match=r"cannot be sent to other processes .*; use one worker"):
-        explain(others / "people.parquet", tmp_path / "out", own, people_per_file=50, workers=2)
+        answered(batch=own, people_per_file=50, workers=2)
 
 
 def test_an_interruption_keeps_what_is_done(
-    batch: ExplainBatch, others: Path, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unbroken: Path, monkeypatch: pytest.MonkeyPatch, answered: Answered
 ) -> None:
-    out, seen = tmp_path / "out", []
-    real = ExplainBatch.explain
+    real, seen = ExplainBatch.explain, []
 
     def stopped(self: ExplainBatch, frame: pd.DataFrame) -> Any:
         seen.append(len(frame))
@@ -289,10 +281,10 @@ def test_an_interruption_keeps_what_is_done(
     with monkeypatch.context() as patch:
         patch.setattr(ExplainBatch, "explain", stopped)
         with pytest.raises(Interrupted) as stop:
-            explain(others / "people.parquet", out, batch, people_per_file=20, workers=1)
+            answered()
     assert stop.value.result.people == 80  # type: ignore[attr-defined]
-    assert len(list(out.glob("*.parquet"))) == 4
-    explain(others / "people.parquet", out, batch, people_per_file=20, workers=1, note=str)
+    out, notes = answered()
+    assert notes == ["80 people are answered already; 125 are left"]
     assert contents(out) == contents(unbroken)
 
 
