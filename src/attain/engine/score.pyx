@@ -40,7 +40,7 @@ cdef class States:
 
     def of_column(self, Py_ssize_t column, cells):
         """The state of each cell of a column, or −1 for a number and −2 for an unknown level, (n,)."""
-        cdef const double[:] given = cells
+        cdef const double[::1] given = np.require(cells, dtype=np.float64, requirements="CA")
         cdef int64_t[::1] result = np.empty(given.shape[0], dtype=np.int64)
         cdef Py_ssize_t i
         if not 0 <= column < self.columns:

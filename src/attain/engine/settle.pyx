@@ -216,7 +216,7 @@ cdef class Settler:
         return np.asarray(result).view(bool)
 
     def _checked(self, owners, rows):
-        owners = np.ascontiguousarray(owners, dtype=np.intp)
+        owners = np.require(owners, dtype=np.intp, requirements="CA")
         if owners.shape != (len(rows),) or not ((owners >= 0) & (owners < self.owners)).all():
             raise IndexError(f"{len(rows)} rows need as many owners, from 0 to {self.owners - 1}")
         return owners
