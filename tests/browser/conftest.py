@@ -2,8 +2,8 @@
 
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.browser.steps import TOKEN, Site
 from tests.counting import PATIENCE
+from tests.serving import served
 
 FOLDER = Path(__file__).parent
 
@@ -31,24 +32,15 @@ def serve() -> Iterator[Callable[..., Site]]:
 
     from attain.desk.service import create_app
 
-    running: list[tuple[Any, threading.Thread]] = []
+    with ExitStack() as running:
 
-    def start(explainer: Any, model: Any, **options: Any) -> Site:
-        app = create_app(explainer, model, token=TOKEN, **options)
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        while not server.started:
-            thread.join(0.02)
-            assert thread.is_alive(), "the service did not start"
-        running.append((server, thread))
-        port = server.servers[0].sockets[0].getsockname()[1]
-        return Site(f"http://127.0.0.1:{port}", explainer, model, options.get("people"), options["target"])
+        def start(explainer: Any, model: Any, **options: Any) -> Site:
+            app = create_app(explainer, model, token=TOKEN, **options)
+            server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
+            port = running.enter_context(served(server))
+            return Site(f"http://127.0.0.1:{port}", explainer, model, options.get("people"), options["target"])
 
-    yield start
-    for server, thread in running:
-        server.should_exit = True
-        thread.join(PATIENCE)
+        yield start
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,25 +15,15 @@ import pytest
 from attain.desk.service import ServiceLimits, server
 from tests.counting import PATIENCE, wait_for
 from tests.desk.service.world import TOKEN, app_of, client_of, record_of, refused, trained
+from tests.serving import served
 
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 HALF = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1"
 
 
-@contextmanager
-def served(limits: ServiceLimits, **options: Any) -> Iterator[int]:
+def running(limits: ServiceLimits) -> AbstractContextManager[int]:
     """The port of a service."""
-    running = server(app_of(limits=limits, **options), port=0, log_level="error")
-    thread = threading.Thread(target=running.run, daemon=True)
-    thread.start()
-    while not running.started:
-        thread.join(0.02)
-        assert thread.is_alive(), "the service did not start"
-    try:
-        yield running.servers[0].sockets[0].getsockname()[1]
-    finally:
-        running.should_exit = True
-        thread.join(PATIENCE)
+    return served(server(app_of(limits=limits), port=0, log_level="error"))
 
 
 def half(port: int, sent: bytes = HALF) -> socket.socket:
@@ -56,7 +45,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 def test_many_half_requests_keep_nobody_out() -> None:
-    with served(ServiceLimits(connections=20, patience=PATIENCE)) as port:
+    with running(ServiceLimits(connections=20, patience=PATIENCE)) as port:
         half_open = [half(port) for _ in range(60)]
         try:
             assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=PATIENCE).status_code == 200
@@ -71,7 +60,7 @@ def test_many_half_requests_keep_nobody_out() -> None:
 
 
 def test_half_a_request_is_given_up() -> None:
-    with served(ServiceLimits(patience=1.0)) as port:
+    with running(ServiceLimits(patience=1.0)) as port:
         with closing(half(port)) as connection:
             assert connection.recv(1) == b""
         head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -83,7 +72,7 @@ def test_half_a_request_is_given_up() -> None:
 
 def test_a_connection_is_for_several_requests() -> None:
     with (
-        served(ServiceLimits(patience=PATIENCE)) as port,
+        running(ServiceLimits(patience=PATIENCE)) as port,
         httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=HEADERS, timeout=PATIENCE) as client,
     ):
         for _ in range(2):
