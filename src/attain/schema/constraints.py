@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import filterfalse
 from typing import Any, Final
 
 import numpy as np
@@ -100,8 +101,7 @@ class Constraints:
             if not isinstance(getattr(self, key), Mapping):
                 raise ConstraintError(f"constraints[{key!r}] must be a dictionary, got {getattr(self, key)!r}")
         for key in ("immutable", *_LIMITS):
-            unknown = [name for name in getattr(self, key) if name not in schema]
-            if unknown:
+            if unknown := [*filterfalse(schema.names.__contains__, getattr(self, key))]:
                 meant = did_you_mean(str(unknown[0]), schema.names) or f"; it has {listed(schema.names, most=40)}"
                 raise ConstraintError(
                     f"constraints[{key!r}] names {listed(unknown)}, which the schema does not have{meant}"

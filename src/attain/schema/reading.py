@@ -188,7 +188,7 @@ def _refused_numbers(values: np.ndarray, feature: Feature) -> dict[int, Unreadab
 
 
 def _codes(series: nw.Series[Any], feature: Feature) -> Column:
-    positions: dict[Any, float] = {level: float(k) for k, level in enumerate(feature.levels)}
+    positions: dict[Any, float] = dict(zip(feature.levels, map(float, range(len(feature.levels))), strict=True))
     values = np.full(len(series), math.nan)
     refused = {}
     for i, value in enumerate(series.to_list()):

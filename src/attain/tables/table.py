@@ -73,14 +73,11 @@ class Layout:
         dtypes = self.dtypes if target is self.library else {}
         made = {}
         for name in self.columns if columns is None else columns:
-            made[name] = *self._column(name, values), dtypes.get(name)
+            j, feature, wider = self.places[name]
+            if wider is not feature and (values[:, j] >= len(feature.levels)).any():
+                feature = wider
+            made[name] = values[:, j], feature, dtypes.get(name)
         return target.build(made, len(values))
-
-    def _column(self, name: str, values: np.ndarray) -> tuple[np.ndarray, Feature]:
-        """The cells of a column, and its feature, with the unseen levels if cells have one."""
-        j, feature, wider = self.places[name]
-        cells = values[:, j]
-        return cells, wider if wider is not feature and (cells >= len(feature.levels)).any() else feature
 
     def has_unseen(self, rows: np.ndarray) -> np.ndarray:
         """Which rows of the matrix have a level that the schema does not have."""
@@ -93,7 +90,9 @@ class Layout:
     def array(self, values: np.ndarray) -> np.ndarray:
         """Rows of the matrix in the frame's column order: an array of floats, or of objects if levels are strings."""
         ordered = values[:, self.positions]
-        features = [self._column(name, values)[1] for name in self.columns]
+        features = []
+        for j, feature, wider in self.places.values():
+            features.append(wider if (values[:, j] >= len(feature.levels)).any() else feature)
         if all(f.numeric for f in features):
             return ordered
         if all(f.numeric or all(isinstance(level, int | float) for level in f.levels) for f in features):
@@ -156,10 +155,9 @@ class Table:
             value and the remedy; or with "status" put its row among the `refused`.
         """
         native, library, columns = open_frame(frame, name, schema.names)
-        if set(columns) != set(schema.names):
-            _check_columns(columns, schema, name)
+        _check_columns(columns, schema, name)
         labels, opened = library.labels(native), library.opened(native)
-        dtypes = {column: library.dtype(cells) for column, cells in opened.items()}
+        dtypes = dict(zip(opened, map(library.dtype, opened.values()), strict=True))
         schema = _with_steps(schema, library, dtypes)
         if errors == "raise":
             rows = ReadRows(read_columns(opened, schema.features, labels, library), {}, {})
@@ -215,13 +213,12 @@ def _common_multiple(step: float | None, other: float | None) -> float | None:
 
 
 def _check_columns(columns: Sequence[str], schema: Schema, name: str) -> None:
-    known = set(columns)
-    absent = [feature.name for feature in schema if feature.name not in known]
+    absent = sorted(set(schema.names).difference(columns), key=schema.position)
     if absent:
         raise DataError(
             f"{name} lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}"
         )
-    extra = [column for column in columns if column not in schema]
+    extra = sorted(set(columns).difference(schema.names), key=list(columns).index)
     if extra:
         raise DataError(
             f"{name} has columns that the schema does not have: {listed(extra)}; drop them, or add them to the schema "
