@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import attain
 from attain.core.errors import AttainError, listed
-from attain.core.progress import track
+from attain.core.progress import ProgressBar
 from attain.datasets import Dataset
 from attain.metrics.comparison import FAILED
 from attain.schema import Schema
@@ -92,7 +92,7 @@ def run(
         scratch = None if jobs is None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         runner = BenchmarkRunner(spec, store, scratch)
         waiting = [run for run in runs if not runner.done(run)]
-        bar = track(len(runs), "bench", unit="runs")
+        bar = ProgressBar(len(runs), "bench", unit="runs")
         bar.update(len(runs) - len(waiting))
         stack.callback(bar.close)
         if jobs is None:

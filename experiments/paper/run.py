@@ -15,7 +15,7 @@ import attain
 from attain.core.drawing import save, style
 from attain.core.errors import AttainError, FileError
 from attain.core.files import write_atomically
-from attain.core.progress import track
+from attain.core.progress import ProgressBar
 from attain.datasets import Dataset, load_german
 from experiments.bench.workers import Task, perform_all
 from experiments.data import MissingDataSetError, load_gmsc, load_heloc
@@ -125,7 +125,7 @@ def _compute(settings: Settings, folder: Path, data: Path | None, jobs: int) -> 
         for seed in range(settings.seeds)
         for name in names
     ]
-    bar = track(len(tasks), "paper", unit="parts")
+    bar = ProgressBar(len(tasks), "paper", unit="parts")
     try:
         if jobs > 1:
             _in_processes(tasks, (settings, folder, data), jobs, bar.update)

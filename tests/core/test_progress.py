@@ -13,7 +13,7 @@ SLOW = """
 import sys, time
 from attain.core import progress
 progress.DELAY = float(sys.argv[1])
-bar = progress.track(4, "searching")
+bar = progress.ProgressBar(4, "searching")
 for found in (1, 0, 1, 1):
     time.sleep(0.3)
     bar.update(1, found=found)
@@ -73,7 +73,7 @@ def test_nothing_is_shown_without_a_terminal(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    bar = progress.track(2, "searching")
+    bar = progress.ProgressBar(2, "searching")
     bar.update(1, found=1)
     bar.update(1)
     bar.close()

@@ -24,21 +24,18 @@ _FIGURES = 70
 """The most characters that a label and figures take; what a terminal has beyond them is for the bar."""
 
 
-class Tracker:
+class ProgressBar:
     """A bar over `total` steps, drawn from the first update after two seconds on."""
 
-    def __init__(self, total: int, label: str, unit: str) -> None:
+    def __init__(self, total: int, label: str, unit: str = "people") -> None:
         self._total, self._label, self._unit = total, label, unit
-        self._started, self._done, self._found = time.monotonic(), 0, 0
+        self._started, self._done, self._found, self._asked = time.monotonic(), 0, 0, 0
         self._bar: Progress | None = None
 
-    def update(self, steps: int = 1, found: int | None = None) -> None:
-        """Counts steps; with `found`, how many of them had an answer, and the bar shows the share over all."""
-        self.show(self._done + steps, None if found is None else self._found + found)
-
-    def show(self, done: int, found: int | None = None, asked: int | None = None) -> None:
-        """Says how many steps are done in all; with `found`, how many of them, or of `asked`, had an answer."""
-        self._done, self._found = done, found or 0
+    def update(self, steps: int = 1, found: int | None = None, asked: int | None = None) -> None:
+        """Counts steps; with `found`, how many of them, or of `asked`, had an answer, and the bar shows their share."""
+        self._done, self._found = self._done + steps, self._found + (found or 0)
+        self._asked += steps if asked is None else asked
         if self._bar is None:
             if time.monotonic() - self._started < DELAY or not sys.stderr.isatty():
                 return
@@ -52,18 +49,13 @@ class Tracker:
             completed=self._done,
             speed=f"{speed:,.0f} {self._unit}/s" if speed >= 10 else f"{speed:.2g} {self._unit}/s",
             left="" if left is None else f"{timedelta(seconds=round(left))} left",
-            share="" if found is None else _share(found, done if asked is None else asked),
+            share="" if found is None else _share(self._found, self._asked),
         )
 
     def close(self) -> None:
         """Removes the bar."""
         if self._bar is not None:
             self._bar.stop()
-
-
-def track(total: int, label: str, unit: str = "people") -> Tracker:
-    """Tracks work of `total` steps; call `update` for the steps done, and `close` at the end."""
-    return Tracker(total, label, unit)
 
 
 @cache

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from attain.core.checks import check_choice, check_integer, check_number
 from attain.core.errors import DataError, FileError, MissingExtraError
 from attain.core.frames import Frame
-from attain.core.progress import track
+from attain.core.progress import ProgressBar
 from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
 from attain.density.likelihoods import Family
@@ -225,7 +225,7 @@ class MixtureEstimator(BaseEstimator):
     def _train(self, model: Mixture, rows: np.ndarray, held: np.ndarray, plan: Plan) -> Trained:
         from attain.density.training import train  # needs JAX
 
-        bar = track(plan.epochs, f"training {type(self).__name__}", unit="epochs") if self.verbose else None
+        bar = ProgressBar(plan.epochs, f"training {type(self).__name__}", unit="epochs") if self.verbose else None
 
         def advance(done: int, planned: int, bound: float) -> None:
             if bar is not None:

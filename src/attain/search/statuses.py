@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 
 from attain.core.arrays import rank_within
-from attain.core.progress import track
+from attain.core.progress import ProgressBar
 from attain.models import Judgement
 from attain.results.status import Status
 from attain.search.problem import Answers, Problem
@@ -124,7 +124,7 @@ class Batches:
         self._problem, self._outcome = problem, outcome
         self._waiting = np.flatnonzero([status is None for status in outcome])
         self.failures: dict[int, str] = {}
-        self._bar = track(len(self._waiting), name)
+        self._bar = ProgressBar(len(self._waiting), name)
         size = max(most, 1)
         self._left = [self._waiting[at : at + size] for at in range(0, len(self._waiting), size)][::-1]
         self._parts: list[Answers] = []

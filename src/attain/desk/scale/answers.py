@@ -26,7 +26,7 @@ from msgspec import Meta, Struct
 from attain.core.checks import free_name
 from attain.core.errors import DataError, FileError
 from attain.core.files import as_kind, locked, make_folder, parse_json, read_text, write_atomically
-from attain.core.progress import track
+from attain.core.progress import ProgressBar
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.exports import flattened
 from attain.results.levers import lever_counts
@@ -283,7 +283,7 @@ class AnswersFolder:
 
     def slices(self, target: Any) -> Iterator[AnswerMatrix]:
         """The answers, slice after slice; `target` is that of the run, as the model names it."""
-        with closing(track(self.stream.rows, "measuring")) as bar:
+        with closing(ProgressBar(self.stream.rows, "measuring")) as bar:
             for number, people in self.stream.slices(self._size):
                 with reading_parquet(str(self._shards.path(number))):
                     answers = self._slice(number, people, target)

@@ -25,7 +25,7 @@ from attain.core import progress
 from attain.core.checks import check_integer
 from attain.core.errors import AttainError, FileError, Interrupted
 from attain.core.files import write_private
-from attain.core.progress import interrupts_kept, track
+from attain.core.progress import ProgressBar, interrupts_kept
 from attain.desk.scale.answers import Shards, Summary
 from attain.desk.scale.batch import PEOPLE_AT_ONCE, ExplainBatch, pickled
 from attain.tables.streams import PeopleStream
@@ -110,7 +110,7 @@ def explain(
             yield number, frame
 
     with shards.opened(run, lambda: stream.slices(people_per_file)):
-        before, new = shards.total(), Summary()
+        before = shards.total()
         left = max(stream.rows - before.people, 0)
         if before.people:
             note(f"{before.people:,} people are answered already; {f'{left:,} are' if left else 'none is'} left")
@@ -118,10 +118,9 @@ def explain(
             workers = min(cpu_count(), left // _PEOPLE_FOR_A_PROCESS)
         workers = effective_n_jobs(max(min(workers, -(-left // people_per_file)), 1))
         try:
-            with closing(track(left, "answering")) as bar:
+            with closing(ProgressBar(left, "answering")) as bar:
                 for summary in _answered(waiting, batch, shards, workers):
-                    new.add(summary)
-                    bar.show(new.people, new.found, new.asked)
+                    bar.update(summary.people, summary.found, summary.asked)
         except KeyboardInterrupt:
             raise Interrupted(shards.total()) from None
         except FileError as error:
