@@ -11,7 +11,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from attain import methods
 from attain.answers import result, session
@@ -224,11 +223,6 @@ def test_a_result_survives_json() -> None:
     assert digest(again) == digest(result)
     pd.testing.assert_frame_equal(again.frame, result.frame)
     pd.testing.assert_frame_equal(again.changes, result.changes)
-
-
-def test_explaining_before_fitting_is_refused_in_words() -> None:
-    with pytest.raises(NotFittedError, match="call fit"):
-        RealRows(people.schema()).explain(world()[1], world()[2], target=people.DESIRED)
 
 
 def test_fit_returns_self_and_leaves_parameters_alone() -> None:

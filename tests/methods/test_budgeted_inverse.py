@@ -4,13 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import linprog, minimize
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from attain import Feature, Schema
-from attain.core.errors import AttainError, ModelError
 from attain.methods import BudgetedInverseClassification
 from attain.methods.budgeted_inverse import project
 from attain.results.status import Status
@@ -146,20 +144,3 @@ def test_other_states_are_tried_where_numbers_do_not_suffice():
     assert (result.option_figures["cost"] == 1.0).all()
     poor = BudgetedInverseClassification(schema, cost_budget=0.5, figures=False).fit(X, y)
     assert set(poor.explain(model, people, target=1).statuses) == {Status.OUT_OF_REACH}
-
-
-def test_a_model_without_a_slope_is_refused_and_another_method_named():
-    X, y = frame()
-    with pytest.raises(ModelError, match="HillClimbingLocalSearch"):
-        BudgetedInverseClassification(SCHEMA).fit(X, y).explain(RandomForestClassifier(5).fit(X, y), X, target=1)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "word"),
-    [
-        ({"directions": {"a": "sideways"}}, "directions"),
-    ],
-)
-def test_misuse_is_answered_in_words(wrong, word):
-    with pytest.raises(AttainError, match=word):
-        BudgetedInverseClassification(SCHEMA, **wrong).fit(*frame(20))

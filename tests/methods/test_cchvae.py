@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from attain import CCHVAE, AttainError, Constraints, Feature, GrowingSpheres, Model, Schema, Status
+from attain import CCHVAE, Constraints, Feature, GrowingSpheres, Model, Schema, Status
 from attain.datasets import make_blobs
 from attain.density import CHVAE, Codes
 from attain.methods.latent import _chosen
@@ -214,9 +214,3 @@ def test_a_sampled_component_is_as_frequent_as_it_is_probable():
     z = np.random.default_rng(0).normal(size=(20_000, 2))
     drawn = _chosen(np.repeat(log[None], len(z), axis=0), z, "sampled", 0)
     assert np.allclose(np.bincount(drawn) / len(z), [0.2, 0.5, 0.3], atol=0.015)
-
-
-def test_another_norm_is_refused(blobs):
-    data, _ = blobs
-    with pytest.raises(AttainError, match="norm must be"):
-        CCHVAE(data.schema, norm=3).fit(data.X)

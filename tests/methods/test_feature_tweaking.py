@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from attain.core.errors import ModelError
 from attain.methods import FeatureTweaking
 from attain.methods.feature_tweaking import outward
 from attain.results.status import Status
@@ -180,12 +178,3 @@ def test_the_target_may_be_any_of_several_classes():
         result = FeatureTweaking(REAL, figures=False).fit(X, y).explain(model, people, target=target)
         assert result.share_found > 0.5
         assert (model.predict(result.frame[result.found]) == target).all()
-
-
-def test_other_classifiers_are_refused_in_words():
-    X, y = numbers()
-    fitted = FeatureTweaking(REAL).fit(X, y)
-    with pytest.raises(
-        ModelError, match=r"LogisticRegression is not a tree ensemble.*use GrowingSpheres or NearestUnlike"
-    ):
-        fitted.explain(LogisticRegression().fit(X, y), X, target=1)

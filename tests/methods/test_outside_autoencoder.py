@@ -10,10 +10,10 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 
 import attain
-from attain.core.errors import AttainError, FileError
+from attain.core.errors import FileError
 from attain.datasets import make_blobs
 from attain.methods import REVISE
-from attain.schema import Feature, Schema
+from attain.schema import Schema
 from attain.testing import check_autoencoder, people
 from attain.testing.explainer import digest
 from tests.density.outside import DifferentiablePCA, ProbabilisticPCA
@@ -104,14 +104,11 @@ def test_it_is_searched_saved_and_loaded(method: Any, credit: Any, tmp_path: Pat
     assert digest(loaded.explain(model, refused, target=people.DESIRED)) == digest(result)
 
 
-def test_revise_follows_its_gradient_or_says_that_there_is_none(credit: Any) -> None:
+def test_revise_follows_its_gradient(credit: Any) -> None:
     X, y, model, refused = credit
     schema = people.schema()
     exact = REVISE(schema, autoencoder=DifferentiablePCA(schema, units=4), method="gradient").fit(X, y)
     assert exact.explain(model, refused, target=people.DESIRED).found.any()
-    without = REVISE(schema, autoencoder=ProbabilisticPCA(schema), method="gradient").fit(X, y)
-    with pytest.raises(AttainError, match="ProbabilisticPCA has no decode_vjp; use method='scores'"):
-        without.explain(model, refused, target=people.DESIRED)
 
 
 def test_a_fitted_one_is_used_as_it_is_and_another_is_cloned(credit: Any) -> None:
@@ -122,25 +119,3 @@ def test_a_fitted_one_is_used_as_it_is_and_another_is_cloned(credit: Any) -> Non
     assert isinstance(attain.CCHVAE(people.schema(), autoencoder=unfitted).fit(X).autoencoder_, ProbabilisticPCA)
     assert not hasattr(unfitted, "schema_")
     assert clone(attain.CCHVAE(people.schema(), autoencoder=fitted)).autoencoder.units == 2
-
-
-def test_one_fitted_with_another_schema_is_refused() -> None:
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
-    schema = Schema(tuple(Feature(name, "real") for name in "abc"))
-    swapped = Schema(tuple(Feature(name, "real") for name in "bac"))
-    with pytest.raises(AttainError, match="fitted with the columns b, a, c, but the explainer's are a, b, c"):
-        attain.CCHVAE(schema, autoencoder=ProbabilisticPCA(swapped).fit(X)).fit(X)
-    fixed = schema.change("b", immutable=True)
-    with pytest.raises(AttainError, match="immutable of 'b' is True there and False here"):
-        attain.CCHVAE(schema, autoencoder=ProbabilisticPCA(fixed).fit(X)).fit(X)
-
-
-def test_what_is_not_an_autoencoder_is_refused(credit: Any) -> None:
-    X, *_ = credit
-    for given, message in (
-        (None, "CCHVAE needs an autoencoder"),
-        ("vae", "autoencoder must be an autoencoder or 'chvae', got 'vae'"),
-        (3, "autoencoder is a int, which has no encode, decode, log_density, fit"),
-    ):
-        with pytest.raises(AttainError, match=message):
-            attain.CCHVAE(people.schema(), autoencoder=given).fit(X)

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import pandas as pd
 import pytest
 
-from attain import methods
 from attain.core.errors import AttainError
 from attain.methods.base import check_fields, choice, integer, number
 
@@ -50,10 +48,3 @@ def test_another_default_keeps_the_check() -> None:
     check_fields(More())
     with pytest.raises(AttainError, match="samples must be"):
         check_fields(More(samples=0))
-
-
-@pytest.mark.parametrize("name", [name for name in methods.__all__ if name != "Explainer"])
-@pytest.mark.parametrize(("parameter", "value"), [("budget", 1), ("margin", -1.0), ("random_state", -1)])
-def test_every_method_checks_what_all_share(name: str, parameter: str, value: float) -> None:
-    with pytest.raises(AttainError, match=f"^{parameter} must be"):
-        getattr(methods, name)(**{parameter: value}).fit(pd.DataFrame({"a": [0.0, 1.0]}))

@@ -9,10 +9,8 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Schema, Status
-from attain.core.errors import ModelError
 from attain.methods import Russell
 from attain.methods.recourse import program
 from attain.methods.recourse.program import Chosen
@@ -110,10 +108,3 @@ def test_the_second_option_is_the_nearest_without_the_changes_of_the_first() -> 
             left = left[~same] if not same.all() else left
         distance = result.option_figures["distance"][result.owners == i][1]
         assert distance == pytest.approx(left["distance"].min(), abs=1e-5)
-
-
-def test_another_classifier_is_refused_and_told_what_would_fit() -> None:
-    tree = DecisionTreeClassifier(max_depth=3).fit(X[["late", "cards"]], Y)
-    explainer = Russell(Schema(FEATURES[:2]), figures=False).fit(X[["late", "cards"]], Y)
-    with pytest.raises(ModelError, match=r"LogisticRegression.*ActionableRecourse"):
-        explainer.explain(tree, DENIED[["late", "cards"]], target="yes")

@@ -13,7 +13,6 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Model, Schema
-from attain.core.errors import ModelError
 from attain.methods import Wachter
 from attain.methods.wachter import absolute_deviation
 from attain.search.climb import boundary
@@ -150,9 +149,3 @@ def test_the_score_aimed_at_does_not_depend_on_the_order_of_the_training_rows(me
 
 def inspected(explainer, model):
     return explainer.session(model, target=1).inspected
-
-
-def test_a_model_without_a_slope_is_refused_where_only_the_gradient_is_wanted():
-    X, y = frame()
-    with pytest.raises(ModelError, match="method='search'"):
-        Wachter(SCHEMA, method="gradient").fit(X, y).explain(DecisionTreeClassifier().fit(X, y), X, target=1)

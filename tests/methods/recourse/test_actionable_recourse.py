@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from attain import Feature, Schema, Status
-from attain.core.errors import AttainError
 from attain.methods import ActionableRecourse
 from attain.methods.recourse import program
 from attain.methods.recourse.program import Choices, Chosen, FlipSet, Program, Row, cheapest, not_all
@@ -306,16 +305,3 @@ def test_any_other_classifier_gets_local_models_and_no_certificate() -> None:
     assert result.found.mean() > 0.8
     assert (forest.predict(result.frame[result.found].astype(people.dtypes)) == "yes").all()
     assert Status.NO_RECOURSE not in result.statuses
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("cost", "cheap"),
-        ("grid", "fine"),
-        ("grid", 0),
-    ],
-)
-def test_a_wrong_parameter_is_named(name: str, value: object) -> None:
-    with pytest.raises(AttainError, match=name):
-        ActionableRecourse(Schema(FEATURES), **{name: value}).fit(X, Y)  # type: ignore[arg-type]
