@@ -48,13 +48,9 @@ class Copies(Refuses):
 
 @pytest.fixture(scope="module")
 def compared(model: Any, rows: pd.DataFrame) -> Any:
-    methods = {
-        "spheres": GrowingSpheres(people.schema(), budget=3000),
-        "nearest": "nearest-unlike",
-        "refuses": Refuses(),
-        "breaks": Breaks(),
-        "copies": Copies(),
-    }
+    spheres = GrowingSpheres(people.schema(), budget=3000)
+    methods = {"spheres": spheres, "nearest": "nearest-unlike"}
+    methods |= {"refuses": Refuses(), "breaks": Breaks(), "copies": Copies()}
     return compare_methods(methods, model, TRAIN, LABELS, rows, target=people.DESIRED, X_test=TEST, y_test=TEST_LABELS)
 
 

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from attain.metrics import changed, copies, distance
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
+from tests.coordinates import real_schema
 
 NAN = float("nan")
 SCHEMA = Schema(
@@ -45,23 +46,14 @@ AFTER = np.array(
 )
 
 
-def numbers(width: int) -> tuple[Schema, np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(width)
-    schema = Schema(tuple(Feature(f"x{j}", "real") for j in range(width)))
-    train = rng.gamma(2, size=(80, width)) * np.arange(1, width + 1)
-    return schema, train, rng.normal(size=(12, width)), rng.normal(size=(12, width))
-
-
-def paired(before: np.ndarray, after: np.ndarray, metric: str) -> np.ndarray:
-    return np.diag(cdist(before, after, metric))
-
-
 @pytest.mark.parametrize(("norm", "metric"), [("l1", "cityblock"), ("l2", "euclidean"), ("linf", "chebyshev")])
 def test_norms_of_numbers_are_scipys_on_standardised_data(norm: Any, metric: str) -> None:
-    schema, train, before, after = numbers(4)
+    rng = np.random.default_rng(4)
+    train = rng.gamma(2, size=(80, 4)) * np.arange(1, 5)
+    before, after = rng.normal(size=(2, 12, 4))
     scaled = [(rows - train.mean(axis=0)) / train.std(axis=0) for rows in (before, after)]
-    result = distance(after, before, MeasuringSpace.fit(schema, train), norm=norm)
-    np.testing.assert_allclose(result, paired(*scaled, metric), rtol=1e-12)
+    result = distance(after, before, MeasuringSpace.fit(real_schema(4), train), norm=norm)
+    np.testing.assert_allclose(result, np.diag(cdist(*scaled, metric)), rtol=1e-12)
 
 
 def test_norms_of_mixed_rows_by_hand() -> None:

@@ -25,16 +25,9 @@ SCHEMA = Schema(
     )
 )
 GRID = np.arange(1001) / 1000
-TRAIN = pd.DataFrame(
-    {
-        "income": GRID,
-        "savings": GRID,
-        "cards": np.arange(1001) % 2,
-        "home": np.where(np.arange(1001) % 2, "owns", "rents"),
-        "limit": GRID,
-        "twice": 2 * GRID,
-    }
-)
+ODD = np.arange(1001) % 2
+TRAIN = pd.DataFrame({"income": GRID, "savings": GRID, "cards": ODD, "home": np.where(ODD, "owns", "rents")})
+TRAIN["limit"], TRAIN["twice"] = GRID, 2 * GRID
 TABLE = Table.read(TRAIN, SCHEMA)
 PERCENTILES = Percentiles.fit(TABLE.schema, TABLE.values)
 

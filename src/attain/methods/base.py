@@ -77,7 +77,8 @@ def check_fields(explainer: Any) -> None:
 class Explainer(BaseEstimator, ABC):
     """What all methods share; see the module's text.
 
-    The parameters of a method are the fields of its class, all but `schema` by keyword: those below, and its own.
+    The parameters of a method are the fields of its class, all but `schema` by keyword: those below, and its own. `fit`
+    learns `population_`: all that the training rows say without a model.
     """
 
     citation: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Measures of answers: `evaluate` takes many at once, and each is a function of its own.
+"""Measures of answers: `evaluate` takes many at once, and each is also a function.
 
 A function takes the answers as a matrix in original units and gives one number per row, NaN without an answer. Each
 answer is measured by itself. `found` marks the rows that have one; by default those that are not entirely missing.

@@ -228,10 +228,9 @@ def compare_methods(
             ended = time.process_time()
             evaluation, broken = _evaluated(against, result, constraints, random_state)
         except Exception as error:
-            told = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
-            lines.append(
-                {**line, "status": NOT_APPLICABLE if isinstance(error, ModelError) else FAILED, "reason": told}
-            )
+            status = NOT_APPLICABLE if isinstance(error, ModelError) else FAILED
+            reason = str(error) if isinstance(error, AttainError) else f"{type(error).__name__}: {error}"
+            lines.append({**line, "status": status, "reason": reason})
         else:
             line |= {"n": int(evaluation.asked.sum()), "broken": broken, **flattened(evaluation.summary)}
             seconds = {"fit_seconds": fitted - started, "cpu_seconds": (ended - fitted) / max(len(result.found), 1)}

@@ -157,7 +157,7 @@ class Relations:
 
 
 def _explained(ranks: FloatArray, predicted: FloatArray) -> float:
-    """The share of the variance that is predicted."""
+    """R² of the prediction."""
     return 1 - float(np.mean((ranks - predicted) ** 2)) / max(float(np.var(ranks)), 1e-12)
 
 

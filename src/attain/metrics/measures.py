@@ -219,11 +219,11 @@ class Measure:
     share
         Whether the numbers are 0 and 1, so that the mean is a share of rows, with Wilson's interval.
     known
-        Whether rows without an answer have a value of their own, such as what their search cost.
+        Whether rows without an answer have a value, too, such as what their search cost.
     optional
         Whether the column is left out, instead of raising `Unavailable`, if the evaluation lacks what it needs.
     real
-        Gives rows of real people, (n, n_features), whose own mean is shown beside that of the answers: people that the
+        Gives rows of real people, (n, n_features), whose mean is shown next to that of the answers: people that the
         measure itself does not rest on. None if there is nothing to compare with.
     """
 

@@ -57,7 +57,7 @@ _WRITTEN_OUT: Final = 20_000_000
 _MOST_STATES: Final = 64
 """States of a cell are written out as indicators up to this many; beyond, points are also listed by their state."""
 _LISTED: Final = 128
-"""Up to so many points in one state are looked at all together; the nearest of more are searched for."""
+"""Up to this many points in one state are all compared; of more, the nearest are searched for."""
 
 
 def gap(one: FloatArray, other: FloatArray, state: bool) -> FloatArray:
