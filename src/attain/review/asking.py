@@ -76,7 +76,7 @@ def questions(schema: Schema, frame: Frame, y: Any = None) -> tuple[Question, ..
 
 
 class _Questioner:
-    """What is asked about the columns of some rows."""
+    """The questions about the columns of some rows."""
 
     def __init__(self, schema: Schema, values: np.ndarray, labels: np.ndarray | None) -> None:
         self.labels = labels

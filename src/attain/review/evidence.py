@@ -43,7 +43,7 @@ _MANY_VALUES: Final = 50
 
 
 def all_differ(values: np.ndarray) -> bool:
-    """Whether integers differ in every row, and that is no accident: they seem to identify rows.
+    """Whether integers differ in every row, more than by accident, as identifiers do.
 
     n numbers drawn at random from R integers have about n² / 2R equal pairs.
     """

@@ -81,7 +81,7 @@ class Question:
 
     @property
     def id(self) -> str:
-        """A name by which the question is known again when the schema has changed: `code: education`."""
+        """A name that stays the same when the schema changes: `code: education`."""
         return f"{self.topic}: {', '.join(self.columns)}"
 
     @property

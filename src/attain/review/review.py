@@ -1,4 +1,4 @@
-"""The questions of a schema, in the order of how many answers hang on them, until every answer rests on decisions.
+"""Questions about a schema, those that most answers depend on first, until every answer rests on decisions.
 
 review = attain.Review(attain.Guarded(schema), model, refused, target="good", train=train, y=labels)
 while not review.done:
@@ -35,11 +35,11 @@ _FITTED: Final = 3_000
 """How many training rows the questions look at, and how many of them the answers are found with."""
 _PEOPLE: Final = 40
 _FIRST, _LATER = 1 / 2, 2 / 3
-"""Columns that a larger share of the answers change are asked about by themselves, before any decision and after."""
+"""A column that a larger share of the answers change is asked about by itself: before the first decision, and after."""
 _STAYS: Final = ("n", "p")
-"""Choices by which a column stays as it is: for these it need not be known first what it holds."""
+"""Choices that leave a column as it is, whatever it holds."""
 _LEAVE, _CONVERT = "; it must leave the table", "; it must be converted"
-"""What `reviewed` says of a column that is held as it is until the table has changed."""
+"""Ends of `reviewed` for a column that stays as it is until the table changes."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class OpenQuestion:
     question
         The question, with its evidence and its choices.
     answers
-        How many answers change one of its columns.
+        The number of answers that change one of its columns.
     by_column
-        How many change each of its columns.
+        The number that change each of its columns.
     example
-        The sentence of one of these, that with the fewest changes; empty where there is none.
+        The sentence of the one with the fewest changes; empty where there is none.
     """
 
     question: Question
@@ -65,7 +65,7 @@ class OpenQuestion:
 
 
 class Review:
-    """Decisions of a person about the columns of a table, asked in the order of how many answers hang on them.
+    """Decisions of a person about the columns of a table, those that most answers depend on first.
 
     After each decision the explainer is fitted again with the new schema, and the answers are found again. A column
     that must leave the table, or be converted, is held as it is until then, because the model may need it: see `to_do`.
@@ -148,7 +148,7 @@ class Review:
     def outlook(
         self, id: str, key: str, *, months: float | None = None, columns: Sequence[str] | None = None
     ) -> Counterfactuals:
-        """The answers that a choice would lead to, while nothing is decided; parameters as in `decide`."""
+        """The answers that a choice would give, without taking it; parameters as in `decide`."""
         question, choice, _ = self._chosen(id, key, months, columns)
         return self._answers(_applied(question, self.schema, choice, "somebody"))
 
@@ -183,7 +183,7 @@ class Review:
         if not by.strip():
             raise SchemaError("by must be the name of the person who decides, got nothing")
         question, choice, separate = self._chosen(id, key, months, columns)
-        before = _row(self._with_answers(question))  # how many hang on it, before the answers are found again
+        before = _row(self._with_answers(question))  # how many depend on it, before the answers are found again
         if choice.asks != "parts":
             self._remember(_applied(question, self.schema, choice, f"{by.strip()}, {when or date.today()}"))
             self._decided.update((question.topic, name) for name in question.columns)
@@ -194,7 +194,7 @@ class Review:
     def frame(self) -> pd.DataFrame:
         """The decisions of this review in their order, then the open questions, one a row.
 
-        Columns: `question`, its id; `columns`, `topic`, `evidence`; `answers`, how many hang on it, with an `example`;
+        Columns: `question`, its id; `columns`, `topic`, `evidence`; `answers`, how many change it, with an `example`;
         `choice` and its `text`, and `by` whom it was taken; then how many people have an answer (`found`) and which
         share of these rests on features that nobody has reviewed (`unreviewed`), after it.
         """
@@ -223,14 +223,14 @@ class Review:
         return self._fitted(schema).explain(self._model, self._people, **self._goal_arguments)
 
     def _remember(self, schema: Schema) -> None:
-        """Takes a schema, with the answers and the questions that follow from it."""
+        """Adopts a schema, and finds its answers and questions."""
         result, asked = self._answers(schema), questions(schema, self._train, self._labels)
         self.schema, self.result = schema, result
         self._parts = [part for question in asked for part in question.parts or (question,)]
         self._families = [[part.id for part in question.parts or (question,)] for question in asked]
 
     def _open(self) -> Iterator[Question]:
-        """The questions not yet decided. What may happen to a column is left out while it is open what it holds."""
+        """The questions that are open. Questions about changes wait until it is known what a column holds."""
         waiting = self._waiting
         left = {part.id: part for part in self._parts if (part.topic, part.columns[0]) not in self._decided}
         ready = {id: one for id, one in left.items() if one.topic != "change" or one.columns[0] not in waiting}
@@ -255,12 +255,12 @@ class Review:
 
     @property
     def _waiting(self) -> set[str]:
-        """The columns of which it is not known what they hold."""
+        """The columns whose content is still unknown."""
         left = {(part.topic, part.columns[0]) for part in self._parts if part.topic != "change"} - self._decided
         return {name for _, name in left}
 
     def _changes(self, names: Sequence[str]) -> np.ndarray:
-        """Which of these k columns each of the b answers changes, (b, k)."""
+        """Which of k columns each of the b answers changes, (b, k)."""
         result, columns = self.result, [self.schema.position(name) for name in names]
         changed = ~unchanged(result.table.values[result.owners[result.best]], result.rows[result.best])
         return np.asarray(changed[:, columns])
@@ -278,7 +278,7 @@ class Review:
     def _chosen(
         self, id: str, key: str, months: float | None, columns: Sequence[str] | None
     ) -> tuple[Question, Choice, set[str]]:
-        """The question about the chosen columns, the choice, and the columns that are asked about one by one now.
+        """The question about the chosen columns, the choice, and the columns to ask about one by one.
 
         Without `columns` it is about those that have the choice. Where none of them is ready, because it is open what
         they hold, each is to be asked about.

@@ -176,7 +176,7 @@ class _Space:
 
 
 def _fitted(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool, np.ndarray]:
-    """The weights of the least squares, whether each column is needed, and the errors; without the worst tenth."""
+    """Least-squares weights without the worst tenth of the rows, whether each column is needed, and the errors."""
     kept = np.ones(len(y), dtype=bool)
     for _ in range(2):
         apart, level = x - x[:, kept].mean(axis=1, keepdims=True), y[kept].mean()
@@ -189,7 +189,7 @@ def _fitted(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool, np.ndarray]
 
 
 def _factor(value: np.ndarray, cells: np.ndarray) -> float:
-    """What a formula is multiplied by, in as few digits as its errors allow; 1 where that is as good."""
+    """The factor of a formula, with as few digits as its errors allow; 1 where that fits as well."""
     ratios = cells[value != 0] / value[value != 0]
     exact = float(np.median(ratios))
     spread = max(float(np.median(np.abs(ratios / (exact or 1.0) - 1.0))), 1e-6)

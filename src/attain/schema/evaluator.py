@@ -42,7 +42,7 @@ class Assembler:
         self._judged: dict[int, Span] = {}
 
     def assembled(self, derivations: Iterable[Any] = (), rules: Iterable[Any] = ()) -> Rules:
-        """What was collected, as the engine runs it."""
+        """The collected program, for the engine."""
         columns = self._columns()
         code = np.zeros(len(self._code), dtype=INSTRUCTION)
         for at, fields in enumerate(self._code):
@@ -59,7 +59,7 @@ class Assembler:
         )
 
     def expression(self, expression: Expression) -> Span:
-        """Emits what computes an expression; where that is."""
+        """Emits an expression; the span of its instructions."""
         start = len(self._code)
         for kind, content in expression.steps:
             if kind == "number":
@@ -76,7 +76,7 @@ class Assembler:
         return start, len(self._code)
 
     def formula(self, formula: Formula) -> Span:
-        """Emits what judges a formula; where that is."""
+        """Emits the verdict of a formula; the span of its instructions."""
         start = len(self._code)
         if isinstance(formula, Comparison):
             self.expression(formula.left)

@@ -34,7 +34,7 @@ _DECISIONS: Final = (
 )
 """The properties that `Schema.infer` never sets: a person has decided on a column that has one."""
 _ABOUT: Final = 0.01
-"""How far the rate of a clock may be from one unit in a whole number of months, relative to it, and mean that."""
+"""The relative distance within which the rate of a clock means one unit in a whole number of months."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def _special_codes(name: str, special: object) -> dict[float, str]:
 
 
 def _whole_months(rate: float) -> float:
-    """A rate within 1 % of one unit in a whole number of months is meant to be that: 0.083 is 1 / 12."""
+    """The rate; one within 1 % of one unit in a whole number of months becomes that: 0.083 is 1 / 12."""
     months = round(1 / rate) if rate < 1 else 1
     return 1 / months if abs(rate * months - 1) <= _ABOUT else rate
 
@@ -312,7 +312,7 @@ _EXCLUDED: Final = (
 
 
 def _complaints(feature: Feature) -> Iterator[str]:
-    """How a feature contradicts itself."""
+    """Sentences about how a feature contradicts itself."""
     if not isinstance(feature.name, str) or not feature.name:
         yield f"name must be a non-empty string, got {feature.name!r}"
     for name, choices in (("kind", KINDS), ("direction", DIRECTIONS)):

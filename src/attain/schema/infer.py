@@ -32,7 +32,7 @@ _NAMES = 30
 _LARGE = 1000
 """Non-negative integers up to this are counts, larger ones positive numbers."""
 _SHARE = 0.99
-"""Fractions from 0 to at least this and at most 1 are shares, which no row of later on exceeds."""
+"""Fractions whose largest value is from this to 1 are shares, which no later row exceeds."""
 _PERCENT = re.compile(r"percent|pct|%", re.IGNORECASE)
 _DATE = re.compile(r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d.*)?\s*$")
 _SENTINELS = np.array([-7, -8, -9, -77, -88, -99, -777, -888, -999, -7777, -8888, -9999], dtype=np.float64)

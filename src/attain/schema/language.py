@@ -369,7 +369,7 @@ class _Parser(Cursor):
         return float(part.content)
 
     def _column(self, part: Part, form: str) -> str:
-        """The name of the column that a part is."""
+        """The column that a part names."""
         token = part.content
         if not isinstance(token, Token):
             raise self._error(part, form)
@@ -386,11 +386,11 @@ class _Parser(Cursor):
         raise self._error(part, f"there is no column {backticked(cut(name))}", meant or columns)
 
     def _levels(self, name: str) -> tuple[Level, ...]:
-        """The levels of a column; none for one of numbers, or one about which nothing is known."""
+        """The levels of a column; empty for numbers and for unknown columns."""
         return self._columns[name].levels if name in self._columns else ()
 
     def _level_column(self, part: Part) -> str | None:
-        """The name of the column of levels that a part is, if it is one."""
+        """The column that a part names, if it has levels."""
         name = self._known_column(part)
         return name if name is not None and self._levels(name) else None
 

@@ -43,7 +43,7 @@ _IN_TABLE = 3
 
 @dataclass(frozen=True)
 class Counts:
-    """What is counted of one candidate, or of an array of them.
+    """Counts of one candidate, or arrays of the counts of several.
 
     `applies`: rows that it says something about; `broken`: those that break it; `expected`: those that would if its
     columns were independent; `rarest`: rows in the rarest of the states that it speaks of; `edge`: see `edge`.
@@ -130,10 +130,10 @@ class Candidate(ABC):
 
     @abstractmethod
     def tested(self, rows: LawRows, test: Test) -> Self | None:
-        """What of it passes a test on some rows; None if nothing does."""
+        """The part that passes a test on some rows; None if nothing does."""
 
     def fitted(self, rows: LawRows, exceptions: float) -> Self | None:
-        """The same with what all rows say; None if they say that it is nothing."""
+        """The candidate fitted again on all rows; None if they refute it."""
         return self
 
 

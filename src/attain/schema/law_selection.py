@@ -98,7 +98,7 @@ def findings(
 
 
 class _Selection:
-    """What is worth listing: relations, tables, ranges that do not follow from them, exclusions that do not from these.
+    """The laws to list: relations and tables, then ranges and exclusions that do not follow from other laws.
 
     Exclusions follow from each other by resolution: two states exclude each other if some column has no atom left that
     both allow. States and atoms are counted over all columns: those of column j are the slices `states[j]` and

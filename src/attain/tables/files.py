@@ -34,7 +34,7 @@ MISSING: Final = frozenset(
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
 _WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 UNNAMED_INDEX: Final = re.compile(r"__index_level_\d+__")
-"""What a column of a Parquet file is called that holds an index of pandas without a name."""
+"""The name of the column of a Parquet file that holds an unnamed index of pandas."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class Region:
         observed: tuple[np.ndarray, np.ndarray] | None = None,
         book: RuleBook | None = None,
     ) -> Region:
-        """The region of the rows of a table, with all the time that there is: `at` gives that for less.
+        """The region of the rows of a table for the longest time; `at` gives it for less.
 
         `observed` is the range of the training data, which answers stay in; `book` has the laws that they keep, besides
         the schema's rules.
@@ -253,7 +253,7 @@ class Region:
         return admitted & np.asarray(unchanged(formed, rows).all(axis=1))
 
     def later(self, rows: np.ndarray, owners: np.ndarray, months: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows as they are after so many months, (n,), and which of these are possible with the same changes."""
+        """Rows after some months, (n,), and which of these are possible with the same changes."""
         region, each = self.subset(owners).at(months), np.arange(len(rows))
         made, changed = region.final_form(rows, each), self.changed(rows, owners)
         possible = np.asarray((unchanged(made, rows) | ~changed).all(axis=1)) & region.allows(made, each)
@@ -316,7 +316,7 @@ class Region:
         return broken | self._rules_broken(rows, owners)
 
     def _rules_broken(self, rows: np.ndarray, owners: np.ndarray) -> dict[str, np.ndarray]:
-        """For each rule by its text, the rows that break it by its own formula, and for which that is not tolerated."""
+        """For each rule by its text, the rows that break it where that is not tolerated."""
         broken: dict[str, np.ndarray] = {}
         # a law that the person breaks too, and not by more; or one that holds but for the rounding of what follows it
         tolerated = (self._excused[owners] | self.book.followed) & self.kept(rows, owners)
@@ -349,7 +349,7 @@ class Region:
         broken["transition"] |= moved & known & ~self._may_take(j, codes, owners)
 
     def _months_broken(self, timing: Timing, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """The rows whose clocks are not where they stand after the months that the row takes, or that take too long."""
+        """The rows whose clocks do not show the months that they take, or that take too long."""
         own, clocks = self.factuals[owners], list(timing.clocks)
         months = timing.months(rows, own)
         in_step = unchanged(rows[:, clocks], timing.advanced(own, months)).all(axis=1)

@@ -95,7 +95,7 @@ class RuleBook:
             yield from ((k, self.schema.position(name), value) for name, value in self.rules[k].solutions)
 
     def _leads(self, j: int) -> tuple[bool, float]:
-        """What others rather follow: levels, which have no value between two of theirs, and the coarser grid."""
+        """Sort key: prefer to drive by levels, then by coarser grids."""
         feature = self.schema.features[j]
         return not feature.numeric, 0.0 if feature.step is None else feature.step
 
@@ -115,7 +115,7 @@ class RuleBook:
 
     @property
     def engine(self) -> Rules:
-        """The book as the engine runs it."""
+        """The book as a program for the engine."""
         return self._compiled[0]
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
@@ -170,7 +170,7 @@ class _BookAssembler(Assembler):
         self._book, self._schema = book, book.schema
 
     def rules(self) -> tuple[Rules, np.ndarray]:
-        """The book as the engine runs it, and where its rules are judged, (rules, 2)."""
+        """The book as a program, and the spans of its rules' verdicts, (rules, 2)."""
         derivations = [
             (one.column, self._list(one.inputs), self.expression(one.expression), one.follows, one.keeps)
             for one in self._book.derivations
@@ -197,7 +197,7 @@ class _BookAssembler(Assembler):
         jump["goal"] = len(self._code)
 
     def _repair(self, formula: Formula) -> None:
-        """Emits what is done to a row that breaks a rule, or a part of one; see `attain.engine.settle`."""
+        """Emits the repair of a rule, or of a part of one; see `attain.engine.settle`."""
         if isinstance(formula, Implication):
             self._repair(formula.consequence)
             for broken, undone in ((formula.consequence, formula.condition), (formula, formula)):

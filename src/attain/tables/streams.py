@@ -63,7 +63,7 @@ class PeopleStream:
 
     @property
     def index_name(self) -> str | None:
-        """What the names of people are called; None where that is not known."""
+        """The name of the index; None where it is unknown."""
         return None if not self.index or UNNAMED_INDEX.fullmatch(self.index) else self.index
 
     @cached_property

@@ -157,5 +157,5 @@ def on_grid_beyond(values: np.ndarray, step: float | None) -> np.ndarray:
 
 
 def _whole(months: np.ndarray) -> np.ndarray:
-    """Rounded up to whole months, but for rounding errors."""
+    """Months rounded up, without rounding errors."""
     return np.ceil(months - _ROUNDING * np.maximum(1.0, np.abs(months))) + 0.0  # no negative zeros
