@@ -40,7 +40,7 @@ _HISTORY = ("reconstruction", "kl_latent", "kl_component", "validation")
 _STEPS = 4_000
 """About how many steps of Adam training takes by default."""
 _HIDDEN, _BEARS_HIDDEN = (64,), 5_000
-"""The hidden layers by default, and from how many rows on the linear network need not be tried beside them."""
+"""The default hidden layers, and the number of rows from which a linear network is not tried as well."""
 
 
 @dataclass(eq=False, repr=False)
@@ -272,7 +272,7 @@ class MixtureEstimator(BaseEstimator):
         return [tuple(width for width in widths if width)]
 
     def _plan(self, rows: int, seed: int) -> Plan:
-        """What the parameters say, and for those left open what the number of rows suggests."""
+        """The parameters, with those left open chosen by the number of rows."""
         from attain.density.training import Plan  # needs JAX
 
         batch_size = self.batch_size or int(np.clip(2 ** round(np.log2(max(rows / 100, 1))), 32, 512))

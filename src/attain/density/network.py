@@ -1,6 +1,6 @@
 """A trained autoencoder in NumPy: encoder, decoder and its slope, the bound of the log-density, and draws.
 
-Sums run over one input after the other, so that the bits of a row never depend on the rows beside it.
+Sums run over one input after the other, so that the bits of a row never depend on the other rows.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def decoder_layers(weights: Weights, z: Array, component: Array, conditions: Arr
 
 
 def affine(x: Array, matrix: Array, start: Array) -> Array:
-    """`start` plus x times a matrix; in NumPy, the bits of a row do not depend on the rows beside it."""
+    """`start` plus x times a matrix; in NumPy, the bits of a row do not depend on the other rows."""
     return row_product(x, matrix, start) if isinstance(x, np.ndarray) else x @ matrix + start
 
 
@@ -224,7 +224,7 @@ class Network:
         return self.columns.quantile(self.raw(z, conditions, component), u)
 
     def sample(self, rows: FloatArray, keys: Keys) -> FloatArray:
-        """One draw of the free cells (n, f) for each compact row, by a key of its own, (n,)."""
+        """One draw of the free cells (n, f) for each compact row, from its key, (n,)."""
         k, components, _ = self.sizes
         numbers = (np.maximum(uniforms(keys, i), 2.0**-54) for i in range(1 + k + self.columns.width))
         component = (next(numbers) * components).astype(np.intp)
@@ -302,7 +302,7 @@ def log_mean(log_weights: FloatArray) -> FloatArray:
 
 
 def row_product(x: FloatArray, matrix: FloatArray, start: FloatArray | float = 0.0) -> FloatArray:
-    """`start` plus x (n, inputs) times a matrix (inputs, m): the bits of a row do not depend on the rows beside it.
+    """`start` plus x (n, inputs) times a matrix (inputs, m): the bits of a row do not depend on the other rows.
 
     A product of whole matrices may sum in another order where there are more rows.
     """

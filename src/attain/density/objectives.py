@@ -33,7 +33,7 @@ class Objective(Protocol):
     """A loss of a model on a batch: hashable, as it is part of what is compiled."""
 
     def initial(self, key: jax.Array, latent_dim: int) -> Any:
-        """Weights of its own, which are trained with the model's; None for none."""
+        """Further weights, trained with those of the model; None if there are none."""
         ...
 
     def loss(self, model: Mixture, batch: jax.Array, key: jax.Array, schedule: Schedule) -> tuple[jax.Array, Metrics]:
@@ -177,7 +177,7 @@ class Discrepancy(Aggregated):
 
 @dataclass(frozen=True)
 class Adversary(Aggregated):
-    """A critic, trained beside the model, tells codes from draws of the prior; the encoder is trained to mislead it."""
+    """A critic learns to separate codes from draws of the prior; the encoder is trained to mislead it."""
 
     def initial(self, key: jax.Array, latent_dim: int) -> Any:
         """The matrices and biases of the critic's two layers."""

@@ -69,7 +69,7 @@ class VAEAC(MixtureEstimator):
     def _columns(self, schema: Schema, values: np.ndarray) -> Columns:
         modelled = [j for j, feature in enumerate(schema) if feature.computed is None]
         found = Columns.fit(schema, values, free=modelled, given=modelled, likelihoods=self.likelihoods)
-        # a cell may be left out of either half: the network is told
+        # a cell may be left out of either half: the network has an input for that
         return Columns(found.free, found.conditions, tuple(range(2 * found.width)), found.names)
 
     def _compact(self, columns: Columns, values: np.ndarray, given: Iterable[int]) -> np.ndarray:

@@ -43,7 +43,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Adapter:
-    """How a model is asked, and what it says about itself.
+    """How to ask a model, and what it declares.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def _trees(goal: Goal, preprocessing: Preprocessing, values: np.ndarray) -> Comp
 
 
 def _linked(goal: Goal, sums: Sums, link: Link, scale: float = 1.0, target: int = -1) -> CompiledScore:
-    """The score of sums: of the classes, among them the target, or without one of the target's leads over others."""
+    """The score of sums: of the classes, the target among them, or of the target's leads where `target` is -1."""
 
     def score(own: np.ndarray) -> np.ndarray:
         leads = scale * own
@@ -156,7 +156,7 @@ def _link(goal: Goal) -> Link:
 
 
 def _least(leads: np.ndarray) -> np.ndarray:
-    """The lead over the closest class; the share of the target itself where there is nothing else."""
+    """The lead over the closest class; for a single column that column."""
     return np.asarray(leads.min(axis=1))
 
 

@@ -211,7 +211,7 @@ class Encoding:
         return result
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
-        """The coordinates of the rows, (n, p); those of a row do not depend on the rows beside it, to the last bit."""
+        """The coordinates of the rows, (n, p); to the last bit, those of a row do not depend on the other rows."""
         result = np.repeat(self.constant[None], len(rows), axis=0)
         for j in range(len(self.schema)):
             result += self.term(j, rows[:, j])
@@ -223,7 +223,7 @@ class Encoding:
         Numbers are in original units, ordered levels in positions. Other cells have no slope: 0.
         """
         result = np.zeros(rows.shape)
-        outer = np.ascontiguousarray(outer)  # NumPy then sums each row by itself, in one order
+        outer = np.ascontiguousarray(outer)  # NumPy then sums each row separately, in one order
         for j, feature in enumerate(self.schema):
             slope = self.slopes[j]
             if feature.levels and feature.ordered:
@@ -235,7 +235,7 @@ class Encoding:
 
 
 def states_of(layout: Layout) -> States:
-    """The cells that are states rather than numbers, with the levels that the schema does not have behind its own."""
+    """The cells that are states rather than numbers; unseen levels come after those of the schema."""
     codes = []
     for feature in layout.schema:
         levels = range(len(feature.levels) + len(layout.unseen.get(feature.name, ())))

@@ -77,7 +77,7 @@ class Control(NamedTuple):
 
 
 class Classified(NamedTuple):
-    """What a model says about n rows.
+    """A model's decisions about n rows.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Goal:
     """
 
     compiled: CompiledScore | None = None
-    """What `score_rows` asks instead of the model, where that decides alike; see `attain.models.compiled`."""
+    """What `score_rows` asks instead of the model, where both decide alike; see `attain.models.compiled`."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class Goal:
         """The largest values of `Judgement.asked` that `score_rows` and `confirm_rows` give."""
         met, score = self._met_and_score(dict(zip(self._confirm_kinds, self._try(*self._confirm_kinds), strict=True)))
         self.lowest = float(score.min())
-        """The score of rows that the model does not say anything about: the lowest of the probe."""
+        """The score of rows that the model fails on: the lowest of the probe."""
         self.control = Control(self.reader.probe, met, score)
         """The probe; a session of a model that gives labels only puts all training rows here."""
 
@@ -226,7 +226,7 @@ class Goal:
 
     @property
     def rows_asked(self) -> int:
-        """How many rows the model was asked about so far on behalf of this goal, for whatever purpose.
+        """How many rows the model was asked about so far for this goal.
 
         A row of which both the probability and the label are asked counts twice, as in `Model.rows`. Rows that a
         compiled score answered count too.
@@ -301,7 +301,7 @@ class Goal:
         return self._judgement(len(rows), self._confirm_kinds, *self.reader.read_each(rows, self._confirm_kinds))
 
     def confirm_again(self, rows: np.ndarray) -> Judgement | None:
-        """`confirm_rows`, in one call of the model with the control; None where it now answers otherwise about that."""
+        """`confirm_rows`, with the control in the same call; None if the model answers otherwise about that."""
         reader, kinds, control = self.reader, self._confirm_kinds, self.control
         n, before = len(control.rows), reader.rows
         try:
@@ -409,7 +409,7 @@ class Goal:
         return bool(np.all((decision(values) == labels) | (winning_lead(values) < self.margin)))
 
     def _try(self, *kinds: AnswerKind) -> list[np.ndarray]:
-        """The answers about the probe, after checking that the model gives the same ones twice."""
+        """The answers about the probe, asked for twice; raises where they differ."""
         new, probe = tuple(kind for kind in kinds if kind not in self._tried), self.reader.probe
         first, again = (self.reader.read(probe, new) if new else {} for _ in range(2))
         for kind in new:

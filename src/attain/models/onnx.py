@@ -175,7 +175,7 @@ def _are_probabilities(values: np.ndarray) -> bool:
 def _model_labels(
     labels: np.ndarray, values: np.ndarray, kind: AnswerKind, options: Options, title: str
 ) -> tuple[Label, ...]:
-    """Which label belongs to which column, inferred from the answers: the file does not say."""
+    """Which label belongs to which column, inferred from the answers, as the file does not hold it."""
     count = 2 if values.ndim == 1 else values.shape[1]
     chosen = decision(values - 0.5 if kind == "probabilities" and values.ndim == 1 else values)
     seen = {j: set(labels[chosen == j].ravel().tolist()) for j in range(count)}

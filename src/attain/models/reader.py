@@ -74,7 +74,7 @@ def by_halves(
     """`ask(rows)`; where that raises a `ModelError`, of either half, down to single rows: at most 2n − 1 calls.
 
     Returns the parts that succeeded, each as the positions of its rows and what `ask` returned, in order; and by
-    position the error of each row that fails by itself.
+    position the error of each row that fails alone.
     """
     parts: list[tuple[np.ndarray, T]] = []
     failures: dict[int, ModelError] = {}
@@ -96,8 +96,8 @@ def by_halves(
 class Reader:
     """A model's answers to rows of the matrix: labels as positions in `classes`, probabilities and scores by class.
 
-    What a model does not say about itself, its answer about the probe shows: how many classes it has, and for a
-    function whether it returns labels or probabilities. `settle` asks.
+    `settle` learns from the model's answer about the probe what it does not declare: how many classes it has, and for a
+    function whether it returns labels or probabilities.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Reader:
         return reader
 
     def settle(self) -> None:
-        """Learns the model's kinds of answers and its classes, from its answer about the probe where it must."""
+        """Learns the model's kinds of answers and its classes, if need be from its answer about the probe."""
         adapter = self.model.adapter
         classes = adapter.classes
         if adapter.settle is not None or classes is None:
@@ -162,7 +162,7 @@ class Reader:
             raise ModelError(f"{self.title} has only the class {listed(classes)}; there is no decision to flip")
 
     def drop_failing_probe(self) -> bool:
-        """Takes the rows out of the probe that the model fails on; whether there were any, and not all."""
+        """Drops the rows of the probe that the model fails on; False if these are none or all of them."""
         taken = self._taken(self.probe) if self.tolerant else self.probe
         if len(taken) in (0, len(self.probe)):
             return False
@@ -172,7 +172,7 @@ class Reader:
     def read(self, rows: np.ndarray, kinds: tuple[AnswerKind, ...], *, raw: bool = False) -> Answers:
         """The model's answers of these kinds, checked unless they are to be `raw`; `rows` must not be empty.
 
-        Rows with unseen levels are asked about by themselves: they may change the dtype of a column.
+        Rows with unseen levels are asked about separately: they may change the dtype of a column.
         """
         if self.layout.unseen:
             unseen = self.layout.has_unseen(rows)

@@ -79,7 +79,7 @@ class LinearScore:
         return leads[np.arange(len(rows)), closest], self.leads.gradient(rows, outer)
 
     def shapley(self, goal: Goal, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """As `AdditiveScore` says: the differences of the terms."""
+        """See `AdditiveScore`: the differences of the terms."""
         terms, theirs = (
             np.column_stack([self.weight(j, cells) for j, cells in enumerate(matrix.T)]) for matrix in (rows, others)
         )
@@ -155,7 +155,7 @@ def _verified(goal: Goal, values: np.ndarray) -> LinearScore:
 
 
 def rows_to_compare(schema: Schema, values: np.ndarray) -> np.ndarray:
-    """Training rows, half of them with each column shuffled by itself; and rows with one number beyond its range."""
+    """Training rows, half of them with each column shuffled separately; and rows with one number beyond its range."""
     random = np.random.default_rng(SEED)
     rows = values[random.permutation(len(values))[:_CHECKED_ROWS]].copy()
     half = len(rows) // 2
@@ -252,7 +252,7 @@ def _smooth(goal: Goal, schema: Schema, rows: np.ndarray) -> Smooth:
 class KernelScore:
     """The decision function of a Gaussian support vector machine, Σ_i α_i exp(−γ‖z − z_i‖²) + b, signed for the target.
 
-    Sums run row by row rather than as matrix products, whose last bits depend on the rows beside a row.
+    Sums run row by row rather than as matrix products, whose last bits for a row depend on the other rows.
     """
 
     def __init__(self, encoding: Encoding, estimator: Any, sign: float) -> None:

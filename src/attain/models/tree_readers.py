@@ -225,7 +225,7 @@ def _lightgbm_tree(model: Any, root: dict[str, Any], k: int, classes: int) -> No
                 raise _native_levels(model)
             if node["missing_type"] == "Zero":
                 raise StructureError("the LightGBM model treats zeros as missing; train it without zero_as_missing")
-    # without a branch of their own, missing cells are compared as zeros
+    # missing cells without a separate branch are compared as zeros
     missing = [
         bool(node.get("default_left")) if node.get("missing_type") != "None" else node["threshold"] >= 0.0
         for node in nodes

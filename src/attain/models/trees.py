@@ -1,7 +1,7 @@
 """Tree ensembles in cells of the matrix, whichever library trained them, and whatever steps come before the trees.
 
-`read_ensemble` opens a model (pipelines and parameter searches included), reads its trees, says each split in cells of
-the matrix, and verifies on training rows that the trees predict what the model does.
+`read_ensemble` opens a model (pipelines and parameter searches included), reads its trees, expresses each split in
+cells of the matrix, and verifies on training rows that the trees predict what the model does.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Ensemble:
     """
 
     def __init__(self, goal: Goal, rows: np.ndarray) -> None:
-        """The trees of the goal's model, which is not asked anything; `rows` are training rows."""
+        """The trees of the goal's model, read without asking it; `rows` are training rows."""
         last = Preprocessing(goal.reader).estimator
         trees = read_trees(last, len(goal.classes))
         nodes = trees.nodes
@@ -157,7 +157,7 @@ def read_ensemble(goal: Goal, rows: np.ndarray) -> Ensemble:
 
 
 def unverified_ensemble(goal: Goal, rows: np.ndarray) -> Ensemble:
-    """As `read_ensemble`, without comparing the trees with the model, which is not asked anything."""
+    """As `read_ensemble`, without comparing the trees with the model."""
     return goal.cached("trees", lambda: Ensemble(goal, rows))
 
 
@@ -167,20 +167,20 @@ def _verify(ensemble: Ensemble, goal: Goal, rows: np.ndarray) -> None:
     kind: AnswerKind = "probabilities" if "probabilities" in goal.reader.kinds else "scores"
     if kind not in goal.reader.kinds:
         raise unreadable(last, "it gives neither probabilities nor scores to check them by")
-    said = goal.reader.read(rows, (kind,))[kind].reshape(len(rows), -1)
+    asked = goal.reader.read(rows, (kind,))[kind].reshape(len(rows), -1)
     own = ensemble.scale * (ensemble.start + ensemble.value[ensemble.leaves(rows)].sum(axis=1))
     if kind == "scores":
         own = own - own[:, :1]
-        said = said if said.shape[1] == 1 else said - said[:, :1]
+        asked = asked if asked.shape[1] == 1 else asked - asked[:, :1]
     elif not ensemble.votes:
         own = softmax(own, axis=1)
-    own = own[:, -said.shape[1] :]
-    if said.shape != own.shape or not np.allclose(said, own, rtol=_TOLERANCE, atol=_TOLERANCE):
+    own = own[:, -asked.shape[1] :]
+    if asked.shape != own.shape or not np.allclose(asked, own, rtol=_TOLERANCE, atol=_TOLERANCE):
         raise unreadable(last, "read as plain trees it does not predict what the model itself predicts")
 
 
 class Splits:
-    """The different splits of the inner nodes of trees, U of them, said in cells of the matrix.
+    """The different splits of the inner nodes of trees, U of them, expressed in cells of the matrix.
 
     A split of a library's tree compares one coordinate of the pipeline's output, z ≤ t. Each coordinate depends on one
     column of the matrix. So for a number the split is x ≤ b, or x > b where the coordinate falls, and b is the largest
@@ -200,7 +200,7 @@ class Splits:
     def __init__(self, goal: Goal, trees: Trees, rows: np.ndarray) -> None:
         """The splits of the trees of the goal's model; `rows` are training rows.
 
-        Raises a `StructureError` where a split cannot be said in cells of the matrix.
+        Raises a `StructureError` where a split cannot be expressed in cells of the matrix.
         """
         inner = trees.nodes.feature >= 0
         feature, threshold, *_, missing_left, _ = (column[inner] for column in trees.nodes)

@@ -57,7 +57,7 @@ class Tree:
 
 
 def tree_classes(kind: type[Tree] = Tree) -> Iterator[type[Tree]]:
-    """All classes of trees that exist by now."""
+    """All classes of trees."""
     for one in kind.__subclasses__():
         yield one
         yield from tree_classes(one)
@@ -98,7 +98,7 @@ class Likelihood(Tree, abc.ABC):
     kinds: ClassVar[tuple[str, ...]]
     outputs_per_column: ClassVar[int] = 2
     models_codes: ClassVar[bool] = False
-    """Whether it models special codes itself; otherwise they are states beside it."""
+    """Whether it models special codes itself; otherwise a column of states does."""
 
     @classmethod
     @abc.abstractmethod

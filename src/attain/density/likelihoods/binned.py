@@ -29,7 +29,7 @@ BINS = 32
 HATS = 10
 """How many hat functions φ has."""
 _STATES = 2 * MOST_ATOMS + INTERVALS + 4
-"""More states than a column can have besides its special codes."""
+"""More states than a column can have, special codes aside."""
 _SMALLEST = 1e-30
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 

@@ -28,7 +28,7 @@ from attain.schema.feature import ordinary
 from attain.tables import is_on_grid, on_grid
 
 ATOM_ROWS, ATOM_SHARE = 5, 1e-3
-"""A value is an atom if at least so many rows, and this share of them, have it."""
+"""A value is an atom if at least this many rows, and this share of them, have it."""
 MOST_ATOMS, INTERVALS = 128, 64
 """How many atoms a column has at most, and about how many intervals for the other values."""
 _ROWS_PER_INTERVAL = 10
