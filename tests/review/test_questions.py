@@ -93,6 +93,7 @@ EVEN = RANDOM.permutation(np.arange(1000) % 2)
 CODE = RANDOM.integers(0, 4, 1000)
 UNEVEN = (RANDOM.random(1000) < np.array([0.1, 0.6, 0.2, 0.5])[CODE]).astype(int)
 WORDS = np.array(["cook", "clerk", "nurse", "smith"])[CODE]
+LENGTHS = ["4 years or more", "under 1 year", "1 to 4 years"]
 
 
 def held(values: object, y: object = None, name: str = "x") -> list[str]:
@@ -203,10 +204,8 @@ def test_choices_set_what_they_say() -> None:
             "insulin": np.where(EVEN == 1, RANDOM.integers(20, 300, 1000), 0),
             "late": np.where(RANDOM.random(1000) < 0.02, -1, COUNTS),
             "job": RANDOM.permutation(np.where(CODE == 0, "?", WORDS)),
-            "since": np.array(["4 years or more", "under 1 year", "1 to 4 years"])[CODE % 3],
-            "employed": np.array(["4 years or more", "under 1 year", "1 to 4 years", "unemployed"])[
-                RANDOM.permutation(CODE)
-            ],
+            "since": np.array(LENGTHS)[CODE % 3],
+            "employed": np.array([*LENGTHS, "unemployed"])[RANDOM.permutation(CODE)],
             "limit": np.where(RANDOM.random(1000) < 0.001, 125_440, RANDOM.integers(1, 60, 1000) * 10_000),
         }
     )
@@ -218,11 +217,8 @@ def test_choices_set_what_they_say() -> None:
     shares = " with {}, ".join(f"{100 * UNEVEN[code == CODE].mean():.0f} %" for code in range(4)).format(0, 1, 2)
     assert asked["code: code"].evidence.startswith(f"The outcome is 1 for {shares} with 3: ")
     assert schema["insulin"].special == {0: "not known"}
-    assert (schema["late"].kind, schema["late"].special, schema["late"].bounds) == (
-        "count",
-        {-1: "not known"},
-        (0, None),
-    )
+    late = schema["late"]
+    assert (late.kind, late.special, late.bounds) == ("count", {-1: "not known"}, (0, None))
     assert schema["job"].avoid == ("?",)
     assert schema["since"].levels == ("under 1 year", "1 to 4 years", "4 years or more")
     assert schema["since"].clock == pytest.approx(1 / 36)

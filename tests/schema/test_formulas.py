@@ -206,11 +206,8 @@ def test_words_bind_as_in_python(text: str, expected: object) -> None:
 
 
 def test_parts_that_hold_together() -> None:
-    assert [part.text for part in conjuncts(parse_rule("0 <= a <= 1 and owner = no", COLUMNS))] == [
-        "0 <= a",
-        "a <= 1",
-        "owner = no",
-    ]
+    parts = conjuncts(parse_rule("0 <= a <= 1 and owner = no", COLUMNS))
+    assert [part.text for part in parts] == ["0 <= a", "a <= 1", "owner = no"]
     assert len(conjuncts(parse_rule("a = 1 or a = 2", COLUMNS))) == 1
 
 

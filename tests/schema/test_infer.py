@@ -15,6 +15,7 @@ from attain.tables import Table
 
 RANDOM = np.random.default_rng(0)
 MANY = RANDOM.integers(0, 60, 500)
+ORDERED = pd.Categorical(["low", "high"], ["low", "mid", "high"], ordered=True)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +39,7 @@ MANY = RANDOM.integers(0, 60, 500)
         pytest.param([-9, -8, -3, 5, 70], Feature("x", "real", step=1), id="negative numbers are not codes"),
         pytest.param([1.0, np.nan, 2.0], Feature("x", "ordinal", levels=(1, 2)), id="integers with missing cells"),
         pytest.param(["b", None, "a"], Feature("x", "categorical", levels=("a", "b")), id="strings with missing cells"),
-        pytest.param(
-            pd.Categorical(["low", "high"], ["low", "mid", "high"], ordered=True),
-            Feature("x", "ordinal", levels=("low", "high")),
-            id="ordered categories",
-        ),
+        pytest.param(ORDERED, Feature("x", "ordinal", levels=("low", "high")), id="ordered categories"),
         pytest.param(pd.Categorical([7, 9]), Feature("x", "categorical", levels=(7, 9)), id="categories of numbers"),
         pytest.param(pd.array([1, None, 2], "Int64"), Feature("x", "ordinal", levels=(1, 2)), id="nullable"),
         pytest.param(["a", 2, True], Feature("x", "categorical", levels=(True, 2, "a")), id="mixed"),

@@ -110,18 +110,9 @@ def test_a_quoted_level_is_read_as_the_level(known: list[str | bool | int | floa
 
 
 def test_plain_words_are_not_quoted() -> None:
-    assert (quoted_name("income"), quoted_name("days past due"), quoted_name("a`b")) == (
-        "income",
-        "`days past due`",
-        "`a``b`",
-    )
-    assert (quoted_level("yes"), quoted_level(True), quoted_level("true"), quoted_level('5" disk')) == (
-        "yes",
-        "true",
-        '"true"',
-        '"5"" disk"',
-    )
-    assert (quoted_level(np.int64(3)), quoted_level(-0.5), quoted_level("")) == ("3", "-0.5", '""')
+    assert list(map(quoted_name, ("income", "days past due", "a`b"))) == ["income", "`days past due`", "`a``b`"]
+    levels = ("yes", True, "true", '5" disk', np.int64(3), -0.5, "")
+    assert list(map(quoted_level, levels)) == ["yes", "true", '"true"', '"5"" disk"', "3", "-0.5", '""']
 
 
 LONG = {

@@ -82,11 +82,8 @@ def _planted_coarser(random: np.random.Generator) -> tuple[list[Feature], list[n
 def _planted_levels(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
     job, sector = random.integers(4, size=N), random.integers(5, size=N)
     sector = np.where((job == 2) & (sector >= 3), 0, sector)
-    return (
-        [_levels("job", 4), _levels("sector", 5)],
-        [job * 1.0, sector * 1.0],
-        {"if job = c then sector not in (d, e)"},
-    )
+    text = "if job = c then sector not in (d, e)"
+    return [_levels("job", 4), _levels("sector", 5)], [job * 1.0, sector * 1.0], {text}
 
 
 def _planted_zeros(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:
@@ -100,11 +97,8 @@ def _planted_missing(random: np.random.Generator) -> tuple[list[Feature], list[n
     without = random.random(N) < 0.3
     first[without] = np.nan
     second[without | (random.random(N) < 0.3)] = np.nan
-    return (
-        [Feature("first", "real"), Feature("second", "real")],
-        [first, second],
-        {"if first is missing then second is missing"},
-    )
+    features = [Feature("first", "real"), Feature("second", "real")]
+    return features, [first, second], {"if first is missing then second is missing"}
 
 
 def _planted_codes(random: np.random.Generator) -> tuple[list[Feature], list[np.ndarray], set[str]]:

@@ -68,13 +68,8 @@ def test_a_sum_follows_its_parts() -> None:
 
 
 def test_a_column_follows_a_rounded_product_on_its_own_grid() -> None:
-    schema = Schema(
-        (
-            Feature("debt", "positive", step=1),
-            Feature("income", "positive", step=1),
-            Feature("ratio", "positive", step=0.01),
-        )
-    )
+    steps = {"debt": 1, "income": 1, "ratio": 0.01}
+    schema = Schema(tuple(Feature(name, "positive", step=step) for name, step in steps.items()))
     made = region([[50, 300, 0.17]], "abs(ratio - debt / income) <= 0.005", schema=schema)
     (row,) = final(made, [40, 300, 0.17])
     assert row == [40, 300, 0.13]
@@ -116,12 +111,8 @@ def test_levels_lead_and_numbers_follow() -> None:
 def test_two_laws_that_determine_each_other_let_one_lead() -> None:
     made = region([[0, 0, 0, 1, 9, 0]], YEARS, "school = table(years, {0: none, 9: basic, 12: high})")
     assert final(made, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 2, 12, 0]]
-    fixed = region(
-        [[0, 0, 0, 1, 9, 0]],
-        YEARS,
-        "school = table(years, {0: none, 9: basic, 12: high})",
-        schema=SCHEMA.change("years", immutable=True),
-    )
+    laws = (YEARS, "school = table(years, {0: none, 9: basic, 12: high})")
+    fixed = region([[0, 0, 0, 1, 9, 0]], *laws, schema=SCHEMA.change("years", immutable=True))
     assert final(fixed, [0, 0, 0, 2, 9, 0]) == [[0, 0, 0, 1, 9, 0]]
 
 
