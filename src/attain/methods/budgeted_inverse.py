@@ -138,10 +138,10 @@ class BudgetSearch(RelaxedSearch):
         )
         self.settings = settings
 
-    def _elsewhere(self, missed: np.ndarray, pool: Pool) -> np.ndarray:
+    def _from_other_starts(self, missed: np.ndarray, pool: Pool) -> np.ndarray:
         if isinstance(self.smooth, LinearScore):  # it has no other local optimum
             return missed
-        self.start[missed] = self._toward_others(missed)
+        self.start[missed] = self._toward_best_row(missed)
         missed = self._search(missed, self.problem.region.start, pool)
         self.start[:] = 0.0
         return missed
@@ -165,18 +165,18 @@ class BudgetSearch(RelaxedSearch):
     def _prox(self, point: np.ndarray, limits: Limits, level: np.ndarray, inverse_step: np.ndarray) -> np.ndarray:
         return project(point, *limits, level)
 
-    def _first(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def _first_inverse_step(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return np.full(len(value), _FIRST)
 
-    def _judged(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+    def _taken_and_done(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
         rose = (step.after > step.before) & (step.inverse_step < _LARGEST)
         return ~rose, np.abs(step.after - step.before) <= self.settings.tolerance * np.abs(step.before)
 
     def _importance(self, moves: np.ndarray, owners: np.ndarray) -> np.ndarray:
         return np.abs(self.relaxation.slope(moves, owners)[1] * moves)
 
-    def _toward_others(self, owners: np.ndarray) -> np.ndarray:
-        """For each owner, the moves (m, d) to the values of that training row, of some, which scores best."""
+    def _toward_best_row(self, owners: np.ndarray) -> np.ndarray:
+        """The moves (m, d) of each owner to the best-scoring of 64 training rows."""
         values, own = self.settings.population_.values, self.problem.region.start[owners]
         others = np.random.default_rng(self.problem.seed).permutation(len(values))[:_OTHERS]
         lower, upper, _, _ = self._limits(owners, self.movable)

@@ -115,14 +115,14 @@ class _Tweaks:
         self.votes = self._ensemble.votes
 
     def _leaf_worth(self) -> np.ndarray:
-        """What each leaf does for the target: 1 or 0 for a vote, else its lead over the other classes, (L,)."""
+        """The vote of each leaf for the target, 1 or 0; else the target's lead over the other classes there, (L,)."""
         value, k = self._ensemble.value, self._target
         if self._ensemble.votes:
             return np.asarray(value.argmax(axis=1) == k, dtype=np.float64)
         return 2 * value[:, k] - value.sum(axis=1)
 
-    def _ways(self, starts: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What each leaf costs from the starts, and what it gains, (n, L)."""
+    def _costs_and_gains(self, starts: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cost of moving from each start into each leaf, and the gain, (n, L)."""
         cost = self._paths.costs(starts, self._problem.region.subset(owners))
         own = self._worth[self._ensemble.leaves(starts, self._problem.goal.reader)]
         gain = self._worth - own[:, self._ensemble.tree]
@@ -132,7 +132,7 @@ class _Tweaks:
     def single(self) -> tuple[np.ndarray, np.ndarray, list[Status]]:
         """One tweak per row, the cheapest first, as published."""
         region = self._problem.region
-        cost, _ = self._ways(region.start, np.arange(len(self._problem)))
+        cost, _ = self._costs_and_gains(region.start, np.arange(len(self._problem)))
         order = np.argsort(cost, axis=1, kind="stable")
         available = np.isfinite(cost).sum(axis=1)
 
@@ -146,7 +146,7 @@ class _Tweaks:
         return hits.rows, hits.owners, hits.status
 
     def combined(self, most: int, status: list[Status]) -> tuple[np.ndarray, np.ndarray]:
-        """Several tweaks one after the other, where none alone is enough: each the best gain per cost."""
+        """Combined tweaks for the rows that none alone answers, each step the one of most gain per cost."""
         problem, region = self._problem, self._problem.region
         active = np.flatnonzero([one is Status.OUT_OF_REACH for one in status])
         active = active[problem.affordable(active)]
@@ -175,9 +175,9 @@ class _Tweaks:
         return self._needed(np.concatenate(rows), np.concatenate(owners))
 
     def _promising(self, starts: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The next tweaks worth trying: rows in final form, which start each is from, and what it costs from there."""
+        """The next tweaks to try: rows in final form, the position of each one's start, and its cost from there."""
         region = self._problem.region
-        cost, gain = self._ways(starts, owners)
+        cost, gain = self._costs_and_gains(starts, owners)
         with np.errstate(invalid="ignore"):
             order = np.argsort(-(gain / cost), axis=1, kind="stable")[:, :_BLOCK]
         place, leaves = np.repeat(np.arange(len(owners)), order.shape[1]), order.ravel()
@@ -190,7 +190,7 @@ class _Tweaks:
         return rows[worth], place[worth], cost[place[worth], leaves[worth]]
 
     def _needed(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cheapest combinations of each row, without the changes that are not needed, smallest first."""
+        """The cheapest combinations of each row, with needless changes taken back, smallest first."""
         problem = self._problem
         order = np.lexsort((self.moves.distances(rows, owners), owners))
         order = order[rank_within(owners[order]) < problem.options]
@@ -200,17 +200,17 @@ class _Tweaks:
 
 
 class Paths:
-    """For every leaf, what each column of the table must be to get there; and how to get there from a record.
+    """What each column must be to reach each leaf, and how to get there from a record.
 
     Attributes
     ----------
     low, high
         Of the columns of numbers: above `low`, at most `high`, (L, d); empty where low is not below high.
     states
-        Per column that some tree compares, which of its states lead to the leaf: levels or special codes in order, then
-        a missing cell, (L, S).
+        For each column that some tree compares, which of its states lead to the leaf: levels or special codes in
+        order, then a missing cell, (L, S).
     levels
-        Per column of levels, which of them lead to the leaf, (L, K); only levels that the training data have.
+        For each column of levels, which of them lead to the leaf, (L, K); only levels that the training data have.
     """
 
     def __init__(self, ensemble: Ensemble, reader: Reader, scale: Scale, epsilon: float) -> None:

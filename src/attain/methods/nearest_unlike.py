@@ -94,28 +94,28 @@ class NearestUnlike(Explainer):
             nearest = reference.nearest(region.start[active], stop)[1][:, start:]
             owners = np.repeat(active, nearest.shape[1])
             ranks = np.tile(np.arange(start, start + nearest.shape[1]), len(active))
-            return self._fewer(reference.values[nearest.ravel()], owners, problem), owners, ranks
+            return self._with_largest_shifts(reference.values[nearest.ravel()], owners, problem), owners, ranks
 
         available = np.full(len(problem), len(reference))
         rows, owners, _, scores, status = ranked_hits(
             problem, neighbours, available, block=self.neighbours, wanted=problem.options, reserve=answers
         )
-        order = np.lexsort((self._difficulty(rows, owners, problem), owners))
+        order = np.lexsort((self._total_shift(rows, owners, problem), owners))
         order = order[rank_within(owners[order]) < answers]
         rows, owners, scores = rows[order], owners[order], scores[order]
         if self.reversion:
             rows = reverted(rows, owners, scores, problem, self.population_.percentiles, reserve=answers)
-        rows, owners, cost = diverse(rows, owners, self._difficulty(rows, owners, problem), region, problem.options)
+        rows, owners, cost = diverse(rows, owners, self._total_shift(rows, owners, problem), region, problem.options)
         return Answers(
             rows, owners, cost, status, {"copies_a_person": self._copies.of(rows[:, region.schema.free_columns])}
         )
 
-    def _difficulty(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
+    def _total_shift(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
         shifts = self.population_.percentiles.shift(problem.region.factuals[owners], rows)
         return np.asarray(shifts[:, problem.region.schema.free_columns].sum(axis=1))
 
-    def _fewer(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
-        """The rows with only their largest shifts kept, at most `max_changes` of them."""
+    def _with_largest_shifts(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> np.ndarray:
+        """The rows with their largest shifts only, at most `max_changes` of them."""
         region = problem.region
         if (region.max_changes >= len(region.schema)).all():
             return rows
@@ -153,9 +153,11 @@ def reverted(
         place, column = np.nonzero(changed)
         trial = start[place]
         trial[np.arange(len(place)), column] = own[place, column]
-        hits, trial, score = _fewer(problem, trial, owners[active[place]], number[place], reserve)
+        hits, trial, score = _hits_with_fewer_changes(problem, trial, owners[active[place]], number[place], reserve)
         place, column = place[hits], column[hits]
-        gain = _total(percentiles, own, rows[active], free)[place] - _total(percentiles, own[place], trial, free)
+        gain = _interpolated_total(percentiles, own, rows[active], free)[place] - _interpolated_total(
+            percentiles, own[place], trial, free
+        )
         rate = (scores[active[place]] - score) / np.maximum(gain, _LEAST_GAIN)
         # a model's last bits depend on the batch, and must not decide between equal rates
         order = np.lexsort((-gain, np.round(rate, 9), place))
@@ -169,16 +171,16 @@ def reverted(
         for one, among in enumerate(zip(at, sizes[size], strict=True)):
             taken = column[(place == among[0]) & (rank < among[1])]
             trial[one, taken] = own[among[0], taken]
-        hits, trial, score = _fewer(problem, trial, owners[active[at]], number[at], reserve)
+        hits, trial, score = _hits_with_fewer_changes(problem, trial, owners[active[at]], number[at], reserve)
         rows[active[at[hits]]], scores[active[at[hits]]] = trial, score  # the largest number comes last, and stays
         active = active[count > 0]
     return rows
 
 
-def _fewer(
+def _hits_with_fewer_changes(
     problem: Problem, rows: np.ndarray, owners: np.ndarray, number: np.ndarray, reserve: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which rows have fewer changes than `number`, (n,), and meet the goal; these in final form, and their scores."""
+    """The positions of rows that meet the goal with fewer changes than `number`, (n,); their final form and scores."""
 
     def fewer(rows: np.ndarray) -> np.ndarray:
         return np.asarray(problem.region.changed(rows, owners).sum(axis=1) < number)
@@ -187,5 +189,5 @@ def _fewer(
     return tried.hits, tried.rows[tried.hits], tried.score[tried.met]
 
 
-def _total(percentiles: Percentiles, own: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
+def _interpolated_total(percentiles: Percentiles, own: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
     return percentiles.interpolated_shift(own, rows)[:, free].sum(axis=1)

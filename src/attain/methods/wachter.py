@@ -190,10 +190,10 @@ class PenalisedDistance(RelaxedSearch):
         shorter = np.copysign(np.maximum(np.abs(point) - price, 0.0), point)
         return np.clip(shorter, limits.lower, limits.upper)
 
-    def _first(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def _first_inverse_step(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return np.maximum((gradient**2).sum(axis=1) / np.maximum(2 * value, _NEGLIGIBLE), _NEGLIGIBLE)
 
-    def _judged(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+    def _taken_and_done(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
         """Taken below the quadratic f(t) + ∇f·Δ + L‖Δ‖²/2; done where no cell moves any more."""
         before, after, moves, move, gradient, inverse_step = step
         bound = before + (gradient * move).sum(axis=1) + (inverse_step[:, None] * move**2).sum(axis=1) / 2

@@ -27,7 +27,7 @@ class Probe(NamedTuple):
 
     @classmethod
     def of(cls, values: np.ndarray, judged: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Probe:
-        """At most 2,000 of the training rows; `judged` says of those at some positions which are met, and scores."""
+        """At most 2,000 of the training rows; `judged` gives which rows at some positions meet the goal, and scores."""
         at = probe_rows(np.arange(len(values)), _ROWS)
         return cls(values[at], *judged(at))
 
@@ -95,7 +95,7 @@ class Neighbourhood:
         return np.concatenate(parts), np.concatenate(parents)
 
     def cells(self, owners: np.ndarray, moves: int) -> np.ndarray:
-        """The most cells of all neighbours of a row of each owner by so many moves of each cell, and by switches."""
+        """An upper bound on the cells of all neighbours of one row of each owner, with `moves` moves of each cell."""
         d = len(self._region.schema)
         return np.asarray(d * (moves * d + self._first[owners + 1] - self._first[owners]))
 
@@ -252,7 +252,7 @@ class Climb:
         return Answers(rows, owners, ranking, status, {figure: self.costs.of(rows, owners)})
 
     def _ask(self, rows: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The positions of the candidates asked about; their final form, which flip the decision, and their score.
+        """The positions of candidates asked about; their final form, which of them flip the decision, and scores.
 
         Hits go into the pool.
         """
@@ -291,7 +291,7 @@ class Climb:
         return active
 
     def _gain(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """How much better a score is: by itself, or by its squared distance from the aim."""
+        """By how much a score rises, or its squared distance from the aim falls."""
         if self.aim is None:
             return np.asarray(after - before)
         return np.asarray((before - self.aim) ** 2 - (after - self.aim) ** 2)

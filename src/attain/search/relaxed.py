@@ -108,15 +108,15 @@ class RelaxedSearch(ABC):
         return Answers(rows, owners, ranking, status, {self.figure: self.costs.of(rows, owners)})
 
     def _round(self, owners: np.ndarray, pool: Pool) -> None:
-        """Numbers and ordered levels first; where that is not enough, other states are switched on before."""
+        """Moves numbers and ordered levels; where that is not enough, it switches states first and moves again."""
         region = self.problem.region
-        missed = self._elsewhere(self._search(owners, region.start, pool), pool)
+        missed = self._from_other_starts(self._search(owners, region.start, pool), pool)
         limit = np.inf if self.most_cost is None else self.most_cost
         base = switched(missed, self.smooth, region, self.costs, self.switches, limit)
         differ = region.changed(base[missed], missed).any(axis=1)
         self._search(missed[differ], base, pool)
 
-    def _elsewhere(self, missed: np.ndarray, pool: Pool) -> np.ndarray:
+    def _from_other_starts(self, missed: np.ndarray, pool: Pool) -> np.ndarray:
         """Tries other starts; returns the owners that still have no answer."""
         return missed
 
@@ -133,19 +133,19 @@ class RelaxedSearch(ABC):
         """The proximal step at each point, (m, d), within the limits."""
 
     @abstractmethod
-    def _first(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def _first_inverse_step(self, value: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """L at the start, (m,)."""
 
     @abstractmethod
-    def _judged(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
+    def _taken_and_done(self, step: Step) -> tuple[np.ndarray, np.ndarray]:
         """Which steps are taken, and which are so small that the descent ends, (m,) each."""
 
     def _importance(self, moves: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Which moves (m, d) are kept first where only some may be."""
+        """How important each move is, (m, d): the largest are kept where only some may be."""
         return np.abs(moves)
 
     def _move_from(self, base: np.ndarray) -> None:
-        """Takes the moves of what follows from these rows, (n, d)."""
+        """Measures all further moves from these rows, (n, d)."""
         self.relaxation = Relaxation(self.smooth, self.problem.region, base, self.costs.unit)
 
     def _bisect(self, owners: np.ndarray, low: np.ndarray, high: np.ndarray, rounds: int, pool: Pool) -> None:
@@ -209,14 +209,14 @@ class RelaxedSearch(ABC):
         moves = prox(start, active, np.full(len(owners), np.inf))
         best = moves.copy()
         value, gradient = loss(moves, active)
-        least, inverse_step = value.copy(), self._first(value, gradient)
+        least, inverse_step = value.copy(), self._first_inverse_step(value, gradient)
         left = np.full(len(owners), self.iterations)
         while active.size and not self.problem.ledger.deadline.passed:
             scale = inverse_step[active]
             trial = prox(moves[active] - gradient[active] / scale[:, None], active, scale)
             after, slope = loss(trial, active)
             step = trial - moves[active]
-            taken, done = self._judged(Step(value[active], after, moves[active], step, gradient[active], scale))
+            taken, done = self._taken_and_done(Step(value[active], after, moves[active], step, gradient[active], scale))
             inverse_step[active] *= np.where(taken, self.shrink, 2.0)
             left[active] -= taken | self.counts_refused
             at = active[taken]

@@ -237,7 +237,7 @@ def test_items_after_a_part_that_was_given_up_are_not_proven(monkeypatch: pytest
     monkeypatch.setattr(program, "MOST_ROUNDS", 1)
     given_up = FlipSet(made, "total", check, Deadline())  # type: ignore[arg-type]
     assert [item.actions for item in given_up.items()] == [[1, 0]]
-    assert not given_up.none()
+    assert not given_up.proves_no_recourse()
 
 
 class _Check(dict[tuple[int, ...], list[Row]]):

@@ -29,7 +29,7 @@ from attain.search.problem import Answers, Problem, sparse
 
 _ROWS_AT_ONCE: Final = 1_000
 _NUDGES: Final = (1e-10, 1e-7, 1e-4)
-"""How much more than needed an item must gain, relative to the score: rounding decides less than the first of these."""
+"""How much more than needed an item must gain, relative to the score; rounding errors are below the first of these."""
 _PROPOSED: Final = 2
 """Choices by a local model that are asked of the real one, for each gain."""
 _RADII: Final = (1.0, 3.0)
@@ -157,14 +157,14 @@ def exact_recourse(
     kept: list[Item] = []
     rows, owners = np.empty((0, len(problem.region.schema))), np.empty(0, dtype=np.intp)
     waiting = np.arange(len(problem))
-    both = problem.price + problem.goal.last_questions
+    twice = problem.price + problem.goal.last_questions
     for nudge in _NUDGES:
         proposed: list[tuple[int, Item, np.ndarray]] = []
         for place, i in enumerate(waiting.tolist()):
             if deadline.passed:
                 break
             # every item is asked about now, and again in the last check
-            affordable = min(problem.options, int(problem.ledger.left[i]) // both)
+            affordable = min(problem.options, int(problem.ledger.left[i]) // twice)
             if affordable < 1:
                 status[i] = Status.BUDGET_SPENT
                 continue
@@ -175,7 +175,7 @@ def exact_recourse(
             flip_set = FlipSet(program, cost, cuts, deadline.share(len(waiting) - place))
             found = list(islice(listed(flip_set), affordable))
             proposed += [(i, item, cuts.row(item.actions)) for item in found]
-            if not found and nudge == _NUDGES[0] and flip_set.none():
+            if not found and nudge == _NUDGES[0] and flip_set.proves_no_recourse():
                 status[i] = Status.NO_RECOURSE
         new = np.array([i for i, *_ in proposed], dtype=np.intp)
         candidates = np.concatenate([rows[:0], *(row for *_, row in proposed)])
@@ -295,7 +295,7 @@ class LocalSearch:
                 if chosen is None:
                     break
                 yield row_of(self._problem.region, i, program.choices, chosen)
-                dearest = int(np.argmax([group.cost[a] for group, a in needed.at(chosen)]))
+                dearest = int(np.argmax([group.cost[a] for group, a in needed.pairs(chosen)]))
                 keeps = [np.arange(1 if g == dearest else size) for g, size in enumerate(needed.sizes)]
                 needed = needed.where(keeps)
 

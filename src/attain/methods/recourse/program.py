@@ -101,7 +101,7 @@ class Row:
 
 
 def not_all(sets: dict[int, np.ndarray]) -> Row:
-    """That not all of these groups have their action in these sets, (A,) each."""
+    """The condition that not all of these groups have their action in these sets, (A,) each."""
     return Row(sets, len(sets) - 1.0)
 
 
@@ -133,13 +133,13 @@ class Program:
         """An attribute of the actions of all groups, one group after the other."""
         return np.concatenate([getattr(group, name) for group in self.choices])
 
-    def at(self, actions: Sequence[int]) -> list[tuple[Choices, int]]:
+    def pairs(self, actions: Sequence[int]) -> list[tuple[Choices, int]]:
         """Each group with its action."""
         return list(zip(self.choices, actions, strict=True))
 
     def total(self, actions: Sequence[int]) -> float:
         """What a choice costs in total."""
-        return sum(float(group.cost[a]) for group, a in self.at(actions))
+        return sum(float(group.cost[a]) for group, a in self.pairs(actions))
 
     def where(self, keeps: Sequence[np.ndarray]) -> Program:
         """The program with some actions of each group, those at `keeps`."""
@@ -197,7 +197,7 @@ def _least_largest(program: Program, seconds: float) -> Chosen:
     first = _solved(program, seconds / 2, largest=True)
     if first.actions is None:
         return first
-    limit = max(float(group.cost[a]) for group, a in program.at(first.actions))
+    limit = max(float(group.cost[a]) for group, a in program.pairs(first.actions))
     within = [np.flatnonzero(group.cost <= limit + _SLACK) for group in program.choices]
     second = _among(within, _least_total(program.where(within), seconds / 2))
     found = first if second.actions is None else second
@@ -211,7 +211,7 @@ def _least_total(program: Program, seconds: float) -> Chosen:
     as much more as that one is `above`. So what is found among actions that are not above some room is the cheapest of
     all if it costs no more than the bound and that room.
     """
-    above, bound, known = _above(program)
+    above, bound, known = _bound(program)
     room = max(program.total(known) - bound, 0.0)
     ends = np.cumsum(program.sizes)[:-1]
     while True:
@@ -263,17 +263,17 @@ def cheap_choice(program: Program) -> list[int] | None:
     """A cheap choice that gains enough, without regard to further conditions; None where none is found."""
     if not program.choices or most_gain(program.choices, program.most) < program.need:
         return None
-    actions = _above(program)[2]
-    changes = np.array([group.changes[a] for group, a in program.at(actions)])
+    actions = _bound(program)[2]
+    changes = np.array([group.changes[a] for group, a in program.pairs(actions)])
     if changes.sum() <= program.most:
         return actions
     # the changes that gain the most, as many as may be; the other groups stay
-    first = np.argsort([-group.gain[a] for group, a in program.at(actions)], kind="stable")
+    first = np.argsort([-group.gain[a] for group, a in program.pairs(actions)], kind="stable")
     stays = set(first[np.cumsum(changes[first]) > program.most].tolist())
     return cheap_choice(program.where([np.arange(1 if g in stays else size) for g, size in enumerate(program.sizes)]))
 
 
-def _above(program: Program) -> tuple[np.ndarray, float, list[int]]:
+def _bound(program: Program) -> tuple[np.ndarray, float, list[int]]:
     """How much each action is above a bound of the total cost, all groups' in a row; the bound; and a cheap choice.
 
     With a price λ ≥ 0 of a unit of gain, no choice costs less than λ · need + Σ_g min_a (cost − λ gain). λ is that at
@@ -334,13 +334,13 @@ class FlipSet:
     """
 
     def __init__(
-        self, program: Program, cost: RecourseCost, check: Callable[[list[int]], list[Row]], until: Deadline
+        self, program: Program, cost: RecourseCost, check: Callable[[list[int]], list[Row]], deadline: Deadline
     ) -> None:
-        self.program, self._cost, self._check, self._until = program, cost, check, until
+        self.program, self._cost, self._check, self._deadline = program, cost, check, deadline
         self._complete = program.exact
 
-    def none(self) -> bool:
-        """Whether the failed search proves that there is no item, also off the grid."""
+    def proves_no_recourse(self) -> bool:
+        """Whether a failed search proves that there is no item, also off the grid."""
         limited = {g for row in self.program.rows for g in row.weights}
         limited |= {g for g, group in enumerate(self.program.choices) if len(group.columns) > 1}
         return self._complete and all(self.program.choices[g].exhaustive for g in limited)
@@ -352,9 +352,9 @@ class FlipSet:
             self.program = replace(self.program, rows=[*self.program.rows, self._other_features(item)])
 
     def _other_features(self, item: Item) -> Row:
-        """That not just the features of an item change."""
+        """The condition that another set of features changes than in an item."""
         weights, number = {}, 0
-        for g, (group, a) in enumerate(self.program.at(item.actions)):
+        for g, (group, a) in enumerate(self.program.pairs(item.actions)):
             weights[g] = group.moved @ np.where(group.moved[a], 1.0, -1.0)
             number += int(group.changes[a])
         return Row(weights, number - 1.0)
@@ -363,10 +363,10 @@ class FlipSet:
         """The cheapest item; with `kept`, among the actions of each group at these positions."""
         for _ in range(MOST_ROUNDS):
             if kept is None:
-                actions, proven = cheapest(self.program, self._cost, self._until.seconds_left)
+                actions, proven = cheapest(self.program, self._cost, self._deadline.seconds_left)
             else:
                 part = self.program.where(kept)
-                actions, proven = _among(kept, cheapest(part, self._cost, self._until.seconds_left))
+                actions, proven = _among(kept, cheapest(part, self._cost, self._deadline.seconds_left))
             self._complete &= proven
             if actions is None:
                 return None
@@ -379,12 +379,12 @@ class FlipSet:
 
     def _short(self, actions: list[int]) -> list[Row]:
         """A cut where the choice gains a little less than needed, which HiGHS tolerates: no less is enough either."""
-        pairs = self.program.at(actions)
+        pairs = self.program.pairs(actions)
         if sum(group.gain[a] for group, a in pairs) >= self.program.need:
             return []
         return [not_all({g: group.gain <= group.gain[a] for g, (group, a) in enumerate(pairs)})]
 
     def _item(self, actions: list[int]) -> Item:
-        costs = [float(group.cost[a]) for group, a in self.program.at(actions)]
+        costs = [float(group.cost[a]) for group, a in self.program.pairs(actions)]
         value = max(costs, default=0.0) + 1e-6 * sum(costs) if self._cost == "max" else sum(costs)
         return Item(actions, value, self._complete)

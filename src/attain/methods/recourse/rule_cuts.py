@@ -17,7 +17,7 @@ from attain.tables import Region, ordinary, unchanged
 _SLACK: Final = 1e-9
 """Relative to the right-hand side of a linear rule: ≤ and ≥ are loosened, and < and > tightened by this much."""
 _LIMITS: Final = -1
-"""In place of a rule's position: that computed columns stay within their limits."""
+"""Stands for the limits of computed columns where else a rule's position stands."""
 
 
 class LinearRule(NamedTuple):
@@ -127,7 +127,7 @@ class RuleCuts:
         return not_all({g: np.arange(len(group)) == a for g, (group, a) in pairs})
 
     def _cuts(self, actions: list[int], k: int) -> list[Row]:
-        """For each group that rule k is about: not the actions of it that break the rule with the others as chosen."""
+        """For each group that rule k is about, a cut of its actions that break the rule with the others as chosen."""
         region = self._region
         names = () if k == _LIMITS else region.book.rules[k].names
         columns = {region.schema.position(name) for name in names} or {one.column for one in region.book.derivations}

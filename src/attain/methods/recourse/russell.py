@@ -100,7 +100,7 @@ class Russell(Explainer):
         while item is not None and tuple(item.actions) not in seen:
             yield item
             seen.add(tuple(item.actions))
-            for g, change in self._changes(flip_set.program.at(item.actions)):
+            for g, change in self._changes(flip_set.program.pairs(item.actions)):
                 rest = [part[~change[part]] if h == g else part for h, part in enumerate(kept)]
                 other = flip_set.cheapest(rest)
                 if other is not None:
