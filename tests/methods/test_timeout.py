@@ -247,8 +247,8 @@ def test_every_method_ends_soon_after_its_timeout(line: Line, wide: World, monke
     with counted() as clock:
         for module in (problem, reader):
             monkeypatch.setattr(module, "time", clock)
-        explainer.explain(model, people.iloc[1:], target="yes", timeout=0.03)
-    assert clock.perf_counter() < 0.03 + 0.1
+        explainer.explain(model, people.iloc[1:], target="yes", timeout=0.3)
+    assert clock.perf_counter() < 0.3 + 1.0
 
 
 @pytest.fixture(scope="module")
