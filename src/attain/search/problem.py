@@ -138,7 +138,7 @@ class Problem:
     seed
         The seed of all random numbers; each row has a stream of its own.
     inspected
-        What the method's `_inspect` learned about the model.
+        What the method's `inspect` learned about the model.
     others
         Further goals that answers should meet, where the call asks for some.
     """
