@@ -143,11 +143,6 @@ class EvaluationContext:
         table = self.people.train.population.table
         return replace(table, layout=replace(table.layout, unseen=self.result.table.layout.unseen))
 
-    @property
-    def met(self) -> BoolArray:
-        """Which training rows meet the goal."""
-        return self.people.train.met
-
     @cached_property
     def reference(self) -> Reference:
         """The distinct training rows that meet the goal and are labelled with the target.
@@ -163,10 +158,7 @@ class EvaluationContext:
 
     @property
     def real(self) -> FloatArray:
-        """Rows that meet the goal and are labelled with the target, repeated ones included.
-
-        They are held-out ones if there are any, else training rows.
-        """
+        """Rows of the desired class, repeated ones included: held-out ones if there are any, else training rows."""
         return (self.people.held_out or self.people.train).real
 
     @property
@@ -186,7 +178,6 @@ class EvaluationContext:
 
     @property
     def schema(self) -> Schema:
-        """What the columns are."""
         return self.people.train.population.schema
 
     @cached_property
