@@ -31,7 +31,7 @@ BUDGETS = {
     "schema": 3_043,
     "tables": 1_318,
     "models": 2_392,
-    "population": 1_195,
+    "population": 1_209,
     "density": 2_108,
     "results": 1_863,
     "search": 1_334,

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.metrics import Measure
-from attain.population.connectedness import check_request
+from attain.population.faithfulness import check_request
 from attain.population.measuring import measured
 from attain.population.reference import Reference
 from attain.population.space import Neighbours

@@ -26,12 +26,12 @@ from attain.engine.search import Search
 from attain.engine.trees import TreeSums
 from attain.methods.guarded.search import GuardedSearch, ShiftCosts, engine_crowds
 from attain.methods.guarded.settings import GuardedSettings
+from attain.population.guard import Guard, GuardSettings
 from attain.population.percentiles import Percentiles
 from attain.population.population import Scale
 from attain.population.reference import Reference
 from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace
-from attain.population.typical import Guard, GuardSettings
 from attain.tables import Region
 from tests.engine.made_up import candidates, case
 

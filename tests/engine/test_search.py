@@ -20,9 +20,9 @@ from attain.engine.search import Search
 from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal, Model
 from attain.models.compiled import compile_score
+from attain.population.guard import GuardSettings
 from attain.population.population import DecidedPopulation
 from attain.population.relations import Relations
-from attain.population.typical import GuardSettings
 from attain.schema import Constraints
 from attain.search.problem import Ledger, Problem
 from attain.tables import Region, Table

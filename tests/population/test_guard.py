@@ -20,8 +20,8 @@ from attain import Feature, Model, Schema
 from attain.methods.guarded.guard_context import OWN_ROWS, TOO_FEW_HELD_OUT, Calibration, GuardContext, held_out
 from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
+from attain.population.guard import Guard, GuardSettings, thinned
 from attain.population.population import DecidedPopulation, Population
-from attain.population.typical import Guard, GuardSettings, thinned
 from attain.tables import Table
 from tests.coordinates import coordinates, reference_of
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from attain.population.faithfulness import local_density
 from attain.population.reference import Reference, distinct
 from attain.population.space import MeasuringSpace, Neighbours
-from attain.population.typical import local_density
 from tests.coordinates import coordinates, real_schema, reference_of
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attain.core.errors import AttainError
+from attain.population.faithfulness import faithfulness
 from attain.results.status import Verdict
 from attain.schema import Feature, Schema
 from attain.tables import Table, ordinary, unchanged
@@ -17,7 +18,7 @@ from attain.tables import Table, ordinary, unchanged
 if TYPE_CHECKING:
     from attain.answers.session import GivenConstraints, Session
     from attain.results.counterfactuals import Counterfactuals
-from attain.answers.result import difficulty, faithfulness
+from attain.answers.result import difficulty
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,9 @@ from attain.answers.ranges import find_ranges
 from attain.core.errors import AttainError
 from attain.core.provenance import as_json, versions
 from attain.models import Goal
-from attain.population.connectedness import connected
+from attain.population.faithfulness import faithfulness
 from attain.population.measuring import changed, mean_pairwise_distance
-from attain.population.reference import Reference
 from attain.population.relation_fitting import RATE
-from attain.population.typical import local_density, local_outlier_factor, nearest_distance, outlier, proximity
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.details import Attributions, Related
 from attain.results.status import Status
@@ -37,12 +35,8 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-NEIGHBOURS = 20
-"""k of the local outlier factor shown with an answer."""
 _ASKED: Final = ("n", "ranges", "importance", "contributions", "timeout", "allow_unreviewed")
 """The arguments of a call that settings have as they are."""
-EPSILON = 0.9
-"""The quantile of real people's nearest distance within which an answer counts as connected."""
 
 
 def difficulty(rows: np.ndarray, factuals: np.ndarray, shifts: np.ndarray, schema: Schema) -> dict[str, np.ndarray]:
@@ -52,19 +46,6 @@ def difficulty(rows: np.ndarray, factuals: np.ndarray, shifts: np.ndarray, schem
         "features_changed": changed(rows, factuals, schema),
         "total_shift": free.sum(axis=1),
         "max_shift": free.max(axis=1, initial=0.0),
-    }
-
-
-def faithfulness(rows: np.ndarray, reference: Reference) -> dict[str, np.ndarray]:
-    """How much each answer looks like real people of the desired class."""
-    local_density(reference, NEIGHBOURS)  # the widest search for neighbours first
-    epsilon, reference = reference.epsilon[EPSILON], reference.searched(rows, NEIGHBOURS)
-    return {
-        "proximity": proximity(rows, reference),
-        "local_outlier_factor": local_outlier_factor(rows, reference, k=NEIGHBOURS),
-        "outlier": outlier(rows, reference, k=NEIGHBOURS),
-        "nearest_distance": nearest_distance(rows, reference),
-        "connected": connected(rows, reference, epsilon),
     }
 
 

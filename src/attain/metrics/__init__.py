@@ -22,9 +22,8 @@ from attain.metrics.validity import (
     valid_after_retraining,
     violations,
 )
-from attain.population.connectedness import connected
+from attain.population.faithfulness import connected, local_outlier_factor, nearest_distance, outlier, proximity
 from attain.population.measuring import changed, max_shift, mean_pairwise_distance, total_shift
-from attain.population.typical import local_outlier_factor, nearest_distance, outlier, proximity
 
 __all__ = [
     "DEFAULT",

@@ -16,7 +16,7 @@ from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError
 from attain.metrics import distances, validity
 from attain.metrics.laws import FAR, Relations, possible
-from attain.population import connectedness, measuring, typical
+from attain.population import faithfulness, measuring
 from attain.population.measuring import mean_pairwise_distance
 from attain.population.percentiles import Percentiles
 from attain.population.reference import QUANTILES, Reference
@@ -299,7 +299,7 @@ def inlier(k: int = 20, name: str | None = None) -> Measure:
     return _verdict(
         name or f"inlier_{k}",
         f"inlier, {k} neighbours" if name is None else name,
-        lambda c: 1.0 - typical.outlier(c.answers, c.reference, k, c.found),
+        lambda c: 1.0 - faithfulness.outlier(c.answers, c.reference, k, c.found),
         _held_out,
     )
 
@@ -309,7 +309,7 @@ def held_out_inlier(k: int = 20, name: str | None = None) -> Measure:
     return _verdict(
         name or f"held_out_inlier_{k}",
         "inlier, held-out" if k == 20 else f"inlier, held-out, {k} neighbours",
-        lambda c: 1.0 - typical.outlier(c.answers, _needed(c.held_out), k, c.found),
+        lambda c: 1.0 - faithfulness.outlier(c.answers, _needed(c.held_out), k, c.found),
         _reference_people,
     )
 
@@ -320,7 +320,7 @@ def connected(quantile: float, min_samples: int = 2) -> Measure:
     return _verdict(
         f"connected_{percent}{suffix}",
         f"connected at ε{percent}",
-        lambda c: connectedness.connected(c.answers, c.reference, c.reference.epsilon[quantile], min_samples, c.found),
+        lambda c: faithfulness.connected(c.answers, c.reference, c.reference.epsilon[quantile], min_samples, c.found),
         _held_out,
     )
 
@@ -396,12 +396,12 @@ _DEFAULT: Final = (
     Measure("l2", from_context(distances.distance, norm="l2"), "L2 distance"),
     Measure("linf", from_context(distances.distance, norm="linf"), "L∞ distance"),
     Measure("redundant", from_context(validity.redundant), "changes not needed"),
-    Measure("proximity", from_context(typical.proximity), "proximity (P)"),
-    Measure("local_outlier_factor", from_context(typical.local_outlier_factor), "local outlier factor"),
+    Measure("proximity", from_context(faithfulness.proximity), "proximity (P)"),
+    Measure("local_outlier_factor", from_context(faithfulness.local_outlier_factor), "local outlier factor"),
     inlier(20, "inlier"),
     *(inlier(k) for k in NEIGHBOURS),
     held_out_inlier(20, "held_out_inlier"),
-    Measure("nearest_distance", from_context(typical.nearest_distance), "nearest real row"),
+    Measure("nearest_distance", from_context(faithfulness.nearest_distance), "nearest real row"),
     *(connected(quantile) for quantile in QUANTILES),
     _verdict("possible", "breaks no law", _possible, _training),
     Measure("relations_broken", _breaks(1.0), "breaks a relation", share=True, real=_training),

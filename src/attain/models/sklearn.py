@@ -29,10 +29,11 @@ _MARGINS: Final = ("binary:logitraw", "binary:hinge", "multi:softmax")
 def recognises(model: object) -> bool:
     if _is_booster(model):
         return True
-    tells_classes = any(hasattr(model, name) for name in ("predict_proba", "decision_function", "classes_"))
     if not hasattr(model, "predict"):
         return False
-    return tells_classes or any(base.__module__.startswith("sklearn.") for base in type(model).__mro__)
+    if hasattr(model, "predict_proba") or hasattr(model, "decision_function") or hasattr(model, "classes_"):
+        return True
+    return any(base.__module__.startswith("sklearn.") for base in type(model).__mro__)
 
 
 def _is_booster(model: object) -> bool:
@@ -109,7 +110,7 @@ def _model_labels(model: Any, options: Options, title: str) -> tuple[Any, ...]:
                 f"{title} has no classes_; fit it first, or pass Model(model, classes=[...]) with its classes in order"
             )
         return options.classes
-    if any(isinstance(label, list | np.ndarray) for label in classes):
+    if isinstance(classes, list) and any(isinstance(label, list | np.ndarray) for label in classes):
         raise ModelError(f"{title} has {len(classes)} outputs; pass a model of one of them")
     return plain_classes(classes)
 

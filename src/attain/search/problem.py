@@ -157,7 +157,10 @@ class Problem:
     @property
     def rows_searched(self) -> int:
         """How many rows the models were asked about so far, without those for gradients or again after an error."""
-        return sum(goal.rows_charged for goal in (self.goal, *self.others))
+        searched = self.goal.rows_charged
+        for other in self.others:
+            searched += other.rows_charged
+        return searched
 
     def subset(self, owners: np.ndarray) -> Self:
         """The problem of some rows; what is charged to it is charged here too."""

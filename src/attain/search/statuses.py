@@ -43,9 +43,10 @@ class FirstDecision(NamedTuple):
         met, score = np.zeros(len(table), dtype=bool), np.full(len(table), math.nan)
         asked = np.zeros(len(table), dtype=np.int64)
         met[readable], score[readable], asked[readable] = judged.met, judged.score, judged.asked
-        score[readable[list(judged.failures)]] = math.nan
-        failures = {int(readable[i]): sentence for i, sentence in judged.failures.items()}
-        return cls(met, score, asked, dict(sorted({**table.refused, **failures}.items())))
+        unreadable = dict(table.refused)
+        for i, sentence in judged.failures.items():
+            score[readable[i]], unreadable[int(readable[i])] = math.nan, sentence
+        return cls(met, score, asked, dict(sorted(unreadable.items())))
 
 
 def status_before_search(region: Region, met: np.ndarray, unreadable: Collection[int]) -> list[Status | None]:
@@ -167,7 +168,7 @@ class Batches:
 
     def answers(self, figures: tuple[str, ...]) -> Answers:
         """All answers; without any, the figures of these names are there too, and empty."""
-        nothing = {name: np.empty(0) for name in figures}
-        columns = len(self._problem.region.schema)
-        empty = Answers(np.empty((0, columns)), np.empty(0, dtype=np.intp), np.empty(0), [], nothing)
-        return Answers.concatenated(self._parts or [empty])
+        if self._parts:
+            return Answers.concatenated(self._parts)
+        nothing, columns = {name: np.empty(0) for name in figures}, len(self._problem.region.schema)
+        return Answers(np.empty((0, columns)), np.empty(0, dtype=np.intp), np.empty(0), [], nothing)

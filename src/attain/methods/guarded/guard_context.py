@@ -13,8 +13,8 @@ from attain.core.errors import AttainError, DataError, FileError
 from attain.core.frames import Frame
 from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
+from attain.population.guard import Guard, Setting
 from attain.population.population import DecidedPopulation, Population
-from attain.population.typical import Guard, Setting
 from attain.schema import Schema
 from attain.search.moves import row_hashes
 from attain.tables import Table, desired_labels, read_labels

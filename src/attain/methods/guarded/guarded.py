@@ -22,8 +22,8 @@ from attain.methods.guarded.purposes import with_purposes
 from attain.methods.guarded.search import GuardedSearch, ShiftCosts, engine_crowds
 from attain.methods.guarded.settings import GuardedSettings
 from attain.models import Goal
+from attain.population.guard import Setting
 from attain.population.population import DecidedPopulation, Population
-from attain.population.typical import Setting
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints
 from attain.search.horizons import over_horizons

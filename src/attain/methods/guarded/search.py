@@ -17,10 +17,10 @@ from attain.engine.search import Search
 from attain.engine.typical import Crowd
 from attain.methods.guarded.settings import GuardedSettings
 from attain.models import JointGoal
+from attain.population.guard import Guard
 from attain.population.percentiles import Percentiles
 from attain.population.population import Scale
 from attain.population.relations import Relations
-from attain.population.typical import Guard
 from attain.results.status import Status, Typicality
 from attain.schema import Schema
 from attain.search.pool import different_changes

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from attain.population.typical import GuardSettings, Setting
+from attain.population.guard import GuardSettings, Setting
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""What is typical: whether a record is one that real rows of the desired class could have.
-
-`proximity`, `local_outlier_factor` and `outlier` measure how close answers are to real rows. The guard decides which
-records a search may give, with a known error rate.
+"""The guard: which records a search may give, with a known error rate.
 
 A record x has several measurements among real rows: its local outlier factor for each number of neighbours and, for the
 setting `connected`, its distance to the nearest of them. Each measurement m gives a rank, the share of the n rows that
@@ -20,125 +17,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from attain.core.arrays import BoolArray, FloatArray, IndexArray
-from attain.core.checks import check_integer
-from attain.population.measuring import measured
+from attain.core.arrays import BoolArray, FloatArray
+from attain.population.faithfulness import LocalDensity, local_density
 from attain.population.reference import Reference
 
 Setting: TypeAlias = Literal["connected", "typical"]
-
-CONTAMINATION: Final = 0.01
-"""The share of reference rows that are called outliers."""
-
-
-@dataclass(frozen=True, eq=False)
-class LocalDensity:
-    """The reference's side of the local outlier factor for one k (Breunig et al. 2000).
-
-    Equal to `sklearn.neighbors.LocalOutlierFactor(n_neighbors=k, contamination=0.01, novelty=True)`. Computed
-    here so that every k shares one search for neighbours, and a factor does not depend on the rest of the batch.
-
-    Attributes
-    ----------
-    k
-        The neighbours used: those asked for, or all others where there are fewer.
-    reach
-        Each reference row's distance to its k-th neighbour.
-    density
-        Each reference row's local reachability density.
-    threshold
-        The factor above which a row is called an outlier: the 99 % quantile of the reference's own.
-    """
-
-    k: int
-    reach: FloatArray
-    density: FloatArray
-    threshold: float
-
-    @classmethod
-    def fit(cls, distances: FloatArray, indices: IndexArray) -> LocalDensity:
-        """The densities of rows, given their neighbours without themselves."""
-        reach = distances[:, -1]
-        density = _density(distances, reach[indices])
-        factors = density[indices].mean(axis=1) / density
-        # the quantile as scikit-learn takes it, to the last bit
-        return cls(distances.shape[1], reach, density, float(-np.percentile(-factors, 100 * CONTAMINATION)))
-
-    def factor(self, distances: FloatArray, indices: IndexArray) -> FloatArray:
-        """The local outlier factor of rows whose k nearest reference rows are given."""
-        result: FloatArray = self.density[indices].mean(axis=1) / _density(distances, self.reach[indices])
-        return result
-
-
-def _density(distances: FloatArray, neighbour_reach: FloatArray) -> FloatArray:
-    # The small constant is scikit-learn's; without duplicates it never matters.
-    result: FloatArray = 1.0 / (np.maximum(distances, neighbour_reach).mean(axis=1) + 1e-10)
-    return result
-
-
-def local_density(reference: Reference, k: int) -> LocalDensity | None:
-    """The local densities for k neighbours (all others if there are fewer); None for fewer than three rows."""
-    if len(reference) < 3:
-        return None
-    k = min(k, len(reference) - 1)
-    return reference.learned(("local density", k), lambda: LocalDensity.fit(*reference.own_neighbours(k)))
-
-
-def nearest_distance(answers: ArrayLike, reference: Reference, found: ArrayLike | None = None) -> FloatArray:
-    """The distance from each answer to the nearest reference row; NaN if the reference is empty."""
-
-    def measure(rows: FloatArray, _: BoolArray) -> FloatArray | float:
-        return reference.nearest(rows)[0][:, 0] if len(reference) else np.nan
-
-    return measured(answers, found, len(reference.schema), measure)
-
-
-def proximity(answers: ArrayLike, reference: Reference, found: ArrayLike | None = None) -> FloatArray:
-    """P: the distance to the nearest reference row, relative to that row's distance to the next one.
-
-    P(x̃) = d(x̃, a₀) / min d(a₀, a) over a ≠ a₀, with a₀ the reference row nearest to x̃. Near 1 the answer is as close
-    as real rows are to each other; large values are outliers. 0 if the answer equals a reference row. The reference
-    holds distinct rows, so the denominator is 0 only if two of them differ by less than rounding; P is infinite there.
-    NaN if the reference has fewer than two rows.
-    """
-
-    def measure(rows: FloatArray, _: BoolArray) -> FloatArray | float:
-        if len(reference) < 2:
-            return np.nan
-        distances, nearest = reference.nearest(rows)
-        apart = reference.own_neighbours(1)[0][nearest[:, 0], 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(distances[:, 0] == 0, 0.0, distances[:, 0] / apart)
-
-    return measured(answers, found, len(reference.schema), measure)
-
-
-def local_outlier_factor(
-    answers: ArrayLike, reference: Reference, k: int = 20, found: ArrayLike | None = None
-) -> FloatArray:
-    """LOF: the mean local density of each answer's k nearest reference rows, over the answer's own; about 1 is typical.
-
-    If the reference has k rows or fewer, all but one of them are the neighbours. NaN if it has fewer than three.
-    """
-    check_integer("k", k, 1)
-
-    def measure(rows: FloatArray, _: BoolArray) -> FloatArray | float:
-        density = local_density(reference, k)
-        return np.nan if density is None else density.factor(*reference.nearest(rows, density.k))
-
-    return measured(answers, found, len(reference.schema), measure)
-
-
-def outlier(answers: ArrayLike, reference: Reference, k: int = 20, found: ArrayLike | None = None) -> FloatArray:
-    """1 for each answer whose LOF exceeds that of 99 % of the reference rows, else 0; NaN where LOF is NaN."""
-    factor = local_outlier_factor(answers, reference, k, found)
-    density = local_density(reference, k)
-    return factor if density is None else np.where(np.isnan(factor), np.nan, factor > density.threshold)
 
 
 @dataclass(frozen=True)
