@@ -212,6 +212,7 @@ class Session:
         with decided.lock, decided.goal.learning_within(limit):  # in nobody's own time
             _ = self.inspected
             if self.explainer.figures and decided.population.has_rows:
+                decided.judged()  # asks the model here, few frames below `explain`
                 _ = decided.reference
             if model is not None:
                 _ = self.control
@@ -346,17 +347,17 @@ class Sessions:
         session = self._find(request)
         return session if session is not None and session.holds_for(request.wrapped) else self._new(request, session)
 
-    def explain(self, request: Request, X: Frame, call: Call) -> Counterfactuals:
-        """The answers of the session of a request; whether a known one still holds is asked along with the people."""
+    def people(self, request: Request, X: Frame, timeout: float | None) -> tuple[Session, People]:
+        """The session of a request, and its people; whether a known one still holds is asked along with them."""
         session = self._find(request)
-        people = None if session is None else session.people(X, call.timeout, request.wrapped)
+        people = None if session is None else session.people(X, timeout, request.wrapped)
         if session is None or people is None:
             rows = len(Table.read(one_row(X), request.explainer.population_.schema, errors=request.errors))
-            limit = learning_limit(request.explainer, call.timeout, rows)
+            limit = learning_limit(request.explainer, timeout, rows)
             session = self._new(request, session, limit)
             # all that the new session has learned was asked in this call
-            people = session.people(X, call.timeout, limit=limit)._replace(asked_before=0)
-        return session.answer(people, call)
+            people = session.people(X, timeout, limit=limit)._replace(asked_before=0)
+        return session, people
 
     def _find(self, request: Request) -> Session | None:
         """The session of a model that lists the same classes as when it was made."""

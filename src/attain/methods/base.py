@@ -269,7 +269,8 @@ class Explainer(BaseEstimator, ABC):
         """
         request = self._request(model, target, probability, errors)
         call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed)
-        return self._sessions.explain(request, X, call)
+        session, people = self._sessions.people(request, X, call.timeout)
+        return session.answer(people, call)
 
     def session(
         self, model: Any, *, target: Any, probability: float | None = None, errors: Errors = "status"

@@ -212,7 +212,8 @@ class Guarded(Explainer):
                 _REFITS,
             )
         call = Call(n, constraints, ranges, importance, contributions, timeout, allow_unreviewed, others)
-        return self._sessions.explain(request, X, call)
+        session, people = self._sessions.people(request, X, call.timeout)
+        return session.answer(people, call)
 
     def inspect(self, decided: DecidedPopulation) -> GuardedSearch:
         """The search with the guard of this model and target."""
