@@ -1,7 +1,8 @@
 """Tables of calls and what comes of them, in text files that people review.
 
 A line is a call, in Python; the lines indented below it are its message, in which `…` stands for any text. A call
-without a message gives a result. Lines that start with `#` are headings.
+without a message gives a result. Lines that start with `#` are headings. Some files hold names instead of calls, and
+below each a change of a file, in Python.
 """
 
 import re
@@ -28,6 +29,18 @@ def _cases(path: Path) -> Iterator[tuple[str, str]]:
             yield from [(call, "\n".join(message))] if call else []
             call, message = line, []
     yield call, "\n".join(message)
+
+
+def under_headings(path: Path) -> Iterator[tuple[str, str, str]]:
+    """The heading, the line and the text indented below it, of a file whose lines all have such a text."""
+    heading, above = "", ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("    "):
+            yield heading, above, line[4:]
+        elif line.startswith("# "):
+            heading = line[2:]
+        else:
+            above = line
 
 
 def check_call(call: str, message: str, names: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import pickle
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,10 @@ from attain.testing import people
 from attain.testing.explainer import digest
 from tests.attack.mutations import forged, members, resealed
 from tests.density.trained import tiny, trained
+from tests.misuse import under_headings
 
 METHODS = [name for name in methods.__all__ if name != "Explainer"]
 TREES = {"FeatureTweaking"}
-
-
-SUITE_IS_SLOW = ["REVISE", "Russell"]
-"""Of the other methods, the conformance suite compares the answers after loading in every run."""
 
 
 def small_autoencoder(schema: attain.Schema) -> CHVAE:
@@ -97,18 +94,6 @@ def answers(explainer: Any, model: Any) -> str:
     others = people.frame(60, seed=7)
     refused = others[model.predict(others) == people.REFUSED].iloc[:4]
     return digest(explainer.explain(model, refused, target=people.DESIRED, n=2))
-
-
-@pytest.mark.parametrize("name", SUITE_IS_SLOW)
-def test_a_method_gives_the_same_answers_after_loading(
-    name: str, explainer: Any, tmp_path: Path, models: dict[str, Any]
-) -> None:
-    model = models["tree" if name in TREES else "linear"]
-    explainer.save(tmp_path / "e.attain")
-    loaded = attain.load(tmp_path / "e.attain")
-    assert type(loaded) is type(explainer)
-    assert loaded.population_.schema == explainer.population_.schema
-    assert answers(loaded, model) == answers(explainer, model)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -399,36 +384,6 @@ def in_json(member: str, change: Callable[[dict[str, Any]], object]) -> Callable
     return apply
 
 
-STATE_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
-    "unknown key": lambda s: s.update(extra=1),
-    "missing key": lambda s: s.pop("labels"),
-    "an autoencoder as explainer": lambda s: s.update({"class": "CHVAE"}),
-    "abstract class": lambda s: s.update({"class": "Explainer"}),
-    "unknown parameter": lambda s: s["parameters"].update(extra=1),
-    "parameter of another type": lambda s: s["parameters"].update(budget="many"),
-    "parameter out of range": lambda s: s["parameters"].update(samples=-5),
-    "parameter of unknown kind": lambda s: s["parameters"].update(samples={"call": "os.system"}),
-    "parameter with a function": lambda s: s["parameters"].update(samples={"estimator": ["row_product", {}]}),
-    "unknown autoencoder": lambda s: s["parameters"].update(samples={"estimator": ["os.system", {}]}),
-    "autoencoder with unknown keys": lambda s: s["parameters"].update(samples={"estimator": ["CHVAE", {"x": 1}]}),
-    "unknown library": lambda s: s.update(library="os"),
-    "unknown column": lambda s: s["columns"].append("extra"),
-    "column twice": lambda s: s["columns"].__setitem__(0, s["columns"][1]),
-    "unknown dtype": lambda s: s["dtypes"].update(age="int7"),
-    "labels too few": lambda s: s["labels"].pop(),
-    "something learned": lambda s: s["learned"].update(extra=1),
-}
-
-
-MANIFEST_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
-    "unknown key": lambda m: m.update(extra=1),
-    "missing key": lambda m: m.pop("rows"),
-    "another format": lambda m: m.update(format="attain-explainer-9"),
-    "another explainer": lambda m: m.update(explainer="Wachter"),
-    "another number of rows": lambda m: m.update(rows=7),
-}
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -468,43 +423,6 @@ def in_arrays(change: Callable[[dict[str, np.ndarray]], object]) -> Callable[[di
     return apply
 
 
-TABLE_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
-    "no table": lambda a: a.pop("table"),
-    "unknown array": lambda a: a.update(extra=np.zeros(3)),
-    "something learned": lambda a: a.update({"learned.extra": np.zeros(3)}),
-    "single precision": lambda a: a.update(table=a["table"].astype(np.float32)),
-    "a column less": lambda a: a.update(table=a["table"][:, 1:]),
-    "a row less": lambda a: a.update(table=a["table"][1:]),
-    "one dimension": lambda a: a.update(table=a["table"][:, 0]),
-    "infinite": lambda a: a["table"].__setitem__((0, 2), np.inf),
-    "a level beyond": lambda a: a["table"].__setitem__((0, 1), 99),
-}
-
-
-LEARNED_CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
-    "unknown key": lambda s: s["learned"].update(extra=1),
-    "missing key": lambda s: s["learned"].pop("autoencoder"),
-    "unknown key inside": lambda s: s["learned"]["autoencoder"].update(extra=1),
-    "missing key inside": lambda s: s["learned"]["autoencoder"].pop("history"),
-    "another size": lambda s: s["learned"]["autoencoder"].update(latent_dim=3),
-    "a gigantic size": lambda s: s["learned"]["autoencoder"].update(hidden=[10**12]),
-    "gigantically many layers": lambda s: s["learned"]["autoencoder"].update(hidden=[8] * 10**6),
-}
-
-
-WEIGHT_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
-    "gone": lambda a: a.pop("learned.network.from_latent"),
-    "a constant gone": lambda a: a.pop("learned.columns.0000"),
-    "unknown": lambda a: a.update({"learned.extra": np.zeros(1, np.float32)}),
-    "another shape": lambda a: a.update({"learned.network.from_latent": a["learned.network.from_latent"][:, :-1]}),
-    "another type": lambda a: a.update(
-        {"learned.network.from_latent": a["learned.network.from_latent"].astype(np.float64)}
-    ),
-    "another box": lambda a: a.update({"learned.box.low": np.zeros(7)}),
-    "other units": lambda a: a.update({"learned.active": np.ones(9, dtype=bool)}),
-}
-
-
 @pytest.fixture(scope="module")
 def saved_guarded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The file of an explainer that has calibration rows."""
@@ -537,28 +455,10 @@ def test_calibration_rows_and_their_labels_come_back(labels: tuple[Any, Any], tm
     ]
 
 
-CALIBRATION_CHANGES: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
-    "fewer columns": lambda a: a.update({"learned.calibration": a["learned.calibration"][:, :-1]}),
-    "fewer rows than labels": lambda a: a.update({"learned.calibration": a["learned.calibration"][:-1]}),
-    "another type": lambda a: a.update({"learned.calibration": a["learned.calibration"].astype(np.float32)}),
-    "gone": lambda a: a.pop("learned.calibration"),
-}
-
-
-CALIBRATION_LABELS = {
-    f"labels {labels!r:.20}": lambda s, labels=labels: s["learned"].update(calibration_labels=labels)
-    for labels in (None, [1], "no labels", {"a": 1}, [[1]] * 40)
-}
 FORGERIES = {
-    **{("saved", name): in_json("explainer.json", change) for name, change in STATE_CHANGES.items()},
-    **{
-        ("saved", f"manifest: {name}"): in_json(container.MANIFEST, change) for name, change in MANIFEST_CHANGES.items()
-    },
-    **{("saved", f"table: {name}"): in_arrays(change) for name, change in TABLE_CHANGES.items()},
-    **{("saved_network", name): in_json("explainer.json", change) for name, change in LEARNED_CHANGES.items()},
-    **{("saved_network", f"weights: {name}"): in_arrays(change) for name, change in WEIGHT_CHANGES.items()},
-    **{("saved_guarded", name): in_arrays(change) for name, change in CALIBRATION_CHANGES.items()},
-    **{("saved_guarded", name): in_json("explainer.json", change) for name, change in CALIBRATION_LABELS.items()},
+    (file, name): (in_arrays if member == container.ARRAYS else partial(in_json, member))(eval(change))
+    for heading, name, change in under_headings(Path(__file__).with_name("forgeries.txt"))
+    for file, member in [heading.split(": ")]
 }
 
 
