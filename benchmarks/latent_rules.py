@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from attain import CCHVAE, metrics
 from attain.datasets import Dataset, make_blobs, make_moons
-from attain.datasets.synthetic import BLOB_CENTRES
+from attain.datasets.dataset import BLOB_CENTRES
 from attain.density import CHVAE
 from attain.methods.cchvae import Stop
 from attain.methods.latent import Component

@@ -46,10 +46,12 @@ def serve() -> None:
     """The server: the demo's explainer and model, with a rate that nobody reaches."""
     import uvicorn
 
-    from attain.cli.serve import demo
+    from attain.cli.demo import service_demo
     from attain.desk.service import ServiceLimits, create_app
 
-    app = create_app(**demo(), token=TOKEN, limits=ServiceLimits(rate=1e9, burst=10**9, queue=1_000, seconds=600))
+    app = create_app(
+        **service_demo(), token=TOKEN, limits=ServiceLimits(rate=1e9, burst=10**9, queue=1_000, seconds=600)
+    )
     uvicorn.run(app, host="127.0.0.1", port=PORT, log_level="error", access_log=False, backlog=512)
 
 

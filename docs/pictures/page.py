@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from attain import Guarded, Schema
-from attain.cli.serve import demo
+from attain.cli.demo import service_demo
 from attain.core.files import write_atomically
 from attain.desk.service import create_app, server
 
@@ -72,7 +72,7 @@ PICTURES: dict[str, tuple[Callable[[Any], None], int, int, str, str]] = {
 def main() -> None:
     """Writes all pictures, with 256 colours."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    given = demo()
+    given = service_demo()
     with service(**given) as address, service(**unreviewed(**given)) as other, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, (show, width, height, scheme, language) in PICTURES.items():

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.signal import find_peaks
 from scipy.special import logsumexp
 
-from attain.datasets.synthetic import BLOB_CENTRES
+from attain.datasets.dataset import BLOB_CENTRES
 from experiments.paper.findings import Finding, Part, Verdict, judged
 from experiments.paper.measures import averaged
 from experiments.paper.settings import AR, CCHVAE, GS, GS_DENSE

@@ -12,7 +12,7 @@ Names are imported when they are first used, so that importing the package takes
 
 from typing import TYPE_CHECKING
 
-from attain.core.lazy import lazy
+from attain.core import lazy
 
 if TYPE_CHECKING:
     from attain import datasets, density, methods, metrics, models, review, testing

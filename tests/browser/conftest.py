@@ -46,9 +46,9 @@ def serve() -> Iterator[Callable[..., Site]]:
 @pytest.fixture(scope="session")
 def german(serve: Callable[..., Site]) -> Site:
     """What `attain serve --demo` shows, warm."""
-    from attain.cli.serve import demo
+    from attain.cli.demo import service_demo
 
-    site = serve(**demo())
+    site = serve(**service_demo())
     refused = site.asked("people?decision=refused&limit=1")["people"]
     site.asked("explain", {"person": refused[0]["id"], "n": 5, "contributions": True})
     return site

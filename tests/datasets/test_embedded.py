@@ -9,7 +9,7 @@ import pytest
 
 from attain.core.errors import AttainError
 from attain.datasets import load_german, make_blobs, make_moons
-from attain.datasets.synthetic import BLOB_CENTRES
+from attain.datasets.dataset import BLOB_CENTRES
 
 
 def test_german_has_the_published_size_and_class_shares() -> None:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import attain
-from attain.core.provenance import as_json
+from attain.core.files import as_json
 
 SCHEMA = attain.Schema((attain.Feature("a", "real"), attain.Feature("b", "real"), attain.Feature("c", "count")))
 

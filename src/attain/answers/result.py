@@ -16,7 +16,7 @@ import numpy as np
 from attain.answers.importance import find_contributions, find_importances
 from attain.answers.ranges import find_ranges
 from attain.core.errors import AttainError
-from attain.core.provenance import as_json, versions
+from attain.core.files import as_json, versions
 from attain.models import Goal
 from attain.population.faithfulness import faithfulness
 from attain.population.measuring import changed, mean_pairwise_distance

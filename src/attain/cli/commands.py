@@ -99,7 +99,7 @@ def laws() -> None:
 
 
 @commands.declare(
-    "attain.cli.review:review",
+    "attain.cli.schema:review",
     argument("S.toml", "schema", "The schema; decisions are written into it."),
     argument("DATA", "data", "A CSV or Parquet file of people like those to be explained."),
     *options.MODEL,
@@ -213,7 +213,7 @@ def explain() -> None:
 
 
 @commands.declare(
-    "attain.cli.serve:serve",
+    "attain.cli.desk:serve",
     argument("[E.attain]", "explainer", "A file written by `attain fit` or `save`."),
     *options.OPTIONAL_MODEL,
     *options.target_options(required=False),
@@ -242,7 +242,7 @@ def serve() -> None:
 
 
 @commands.declare(
-    "attain.cli.letter:letter",
+    "attain.cli.desk:letter",
     argument("[RESULT]", "result", "A result of `attain explain` (.json)."),
     option("--explainer", "E.attain", "The explainer that the answers were found with."),
     *options.OPTIONAL_MODEL,
@@ -280,7 +280,7 @@ def letter() -> None:
 
 
 @commands.declare(
-    "attain.cli.letter:report",
+    "attain.cli.desk:report",
     argument("RESULT.json", "result", "A result that `attain explain` wrote as JSON."),
     option("--out", "FILE", "Output file: .html.", required=True),
     option("--title", "TEXT", "The heading of the report."),
@@ -361,7 +361,7 @@ KEY = option("--key", "FILE", "The key; by default that in the environment varia
 
 
 @audit.declare(
-    "attain.cli.audit:verify_log",
+    "attain.cli.desk:verify_log",
     LOG,
     option("--expect", "HEAD", "A head that was stored elsewhere, NUMBER:HASH."),
     KEY,
@@ -379,7 +379,7 @@ def verify() -> None:
     """
 
 
-@audit.declare("attain.cli.audit:list_lines", LOG, options.JSON)
+@audit.declare("attain.cli.desk:list_lines", LOG, options.JSON)
 def list() -> None:
     """List the lines of a log.
 
@@ -389,7 +389,7 @@ def list() -> None:
 
 
 @audit.declare(
-    "attain.cli.audit:repeat",
+    "attain.cli.desk:repeat",
     argument("ID", "id", "The id of a line, or its first digits."),
     option("--log", "LOG", "The log.", required=True),
     KEY,
@@ -412,7 +412,7 @@ def regenerate() -> None:
     """
 
 
-@audit.declare("attain.cli.audit:create_key", argument("FILE", "out", "The file to create, readable by you only."))
+@audit.declare("attain.cli.desk:create_key", argument("FILE", "out", "The file to create, readable by you only."))
 def key() -> None:
     """Create a key.
 

@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from attain.cli.layer import Arguments
-from attain.cli.terminal import say, say_summary, width
+from attain.cli.terminal import note, say, say_summary, width
 from attain.core.files import check_writable
-from attain.datasets import Dataset, load_german
+from attain.datasets import Dataset, german_texts, load_german
 from attain.methods import Guarded
 from attain.results.sentences import person_sentences
 from attain.results.text import LEGEND, description, summary
@@ -78,3 +78,17 @@ def demo(arguments: Arguments) -> None:
     say("\n`attain compare --demo` puts other methods beside this one.")
     result.to_csv(arguments.out)
     say(f"\n{time.perf_counter() - started:.0f} s in total. Written: {arguments.out}")
+
+
+def service_demo() -> dict[str, Any]:
+    """The arguments of `create_app` for German credit, a gradient boosting model, and the guarded search."""
+    note("fitting a model and an explainer on German credit; this takes a few seconds")
+    case = german_case(0)
+    return {
+        "explainer": Guarded(case.data.schema, random_state=0).fit(case.train, case.y_train),
+        "model": case.model,
+        "target": case.data.desired,
+        "people": case.test.sort_index(),
+        "texts": german_texts(),
+        "title": "German credit",
+    }

@@ -18,8 +18,7 @@ import tomlkit
 
 from attain.cli.terminal import note, printable, say_error
 from attain.core.errors import AttainError, FileError, did_you_mean
-from attain.core.files import as_kind, read_toml, write_atomically
-from attain.core.provenance import versions
+from attain.core.files import as_kind, read_toml, versions, write_atomically
 
 if TYPE_CHECKING:
     from attain.cli import Stop

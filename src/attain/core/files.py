@@ -1,4 +1,4 @@
-"""Files: read whole or refused with a `FileError`, written completely or not at all."""
+"""Files: read whole or refused with a `FileError`, written completely or not at all; JSON, hashes and versions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
+import numpy as np
 
+from attain.core.arrays import as_python
 from attain.core.errors import FileError, unread
 
 MOST: Final = "ATTAIN_LARGEST_FILE_MB"
@@ -41,6 +45,7 @@ _PAUSE: Final = 0.02
 _PLACE: Final = re.compile(r" - at `\$\.?(.*)`$")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 """The code of a character that only a pair can stand for."""
+_VERSIONED: Final = ("attain", "numpy", "scipy", "scikit-learn", "pandas", "jax", "equinox")
 Kind = TypeVar("Kind")
 
 if sys.platform == "win32":
@@ -148,6 +153,20 @@ def plain_json(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
+def as_json(value: Any) -> Any:
+    """A value as JSON holds it: tuples and arrays as lists, what JSON lacks as text."""
+    value = value.tolist() if isinstance(value, np.ndarray) else as_python(value)
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((as_json(item) for item in value), key=str)
+    if isinstance(value, tuple | list):
+        return [as_json(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
@@ -243,6 +262,26 @@ def file_digest(file: str | bytes | os.PathLike[str]) -> str:
         return hashlib.sha256(file).hexdigest()
     with open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def data_digest(facts: Any, arrays: Mapping[str, np.ndarray]) -> str:
+    """A hash of JSON and arrays."""
+    digest = hashlib.blake2b(digest_size=32)
+    digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The versions of this package and of those that its numbers depend on, as far as they are installed."""
+    installed = {}
+    for name in _VERSIONED:
+        with suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
 @contextmanager

@@ -5,7 +5,7 @@ They are imported when they are first used. Training needs JAX, the extra `autoe
 
 from typing import TYPE_CHECKING
 
-from attain.core.lazy import lazy
+from attain.core import lazy
 
 if TYPE_CHECKING:
     from attain.density.autoencoder import Autoencoder, Codes

@@ -5,7 +5,7 @@ Each is imported when it is first used: some need JAX, which is slow to import.
 
 from typing import TYPE_CHECKING
 
-from attain.core.lazy import lazy
+from attain.core import lazy
 
 if TYPE_CHECKING:
     from attain.methods.base import Explainer

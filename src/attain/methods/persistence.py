@@ -21,9 +21,8 @@ from sklearn.base import BaseEstimator
 from attain.core import container
 from attain.core.arrays import as_python
 from attain.core.errors import AttainError, MissingExtraError, listed
-from attain.core.files import as_kind
+from attain.core.files import as_json, as_kind, data_digest, versions
 from attain.core.frames import library_named
-from attain.core.provenance import as_json, data_digest, versions
 from attain.population.population import Population
 from attain.schema import Schema, toml
 from attain.schema.laws import Law

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from attain.core.lazy import lazy
+from attain.core import lazy
 
 if TYPE_CHECKING:
     from attain.testing.autoencoder import check_autoencoder

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from attain.core.errors import FileError
-from attain.core.provenance import as_json
+from attain.core.files import as_json
 from attain.desk.audit.keys import ID_DIGITS, Shown, key_id, keyed_hash
 from attain.results.counterfactuals import Counterfactuals
 from attain.results.options import Option

@@ -11,7 +11,7 @@ import numpy as np
 
 from attain.answers.recheck import Recheck
 from attain.core.errors import AttainError, listed
-from attain.core.provenance import as_json
+from attain.core.files import as_json
 from attain.desk.letters.rounding import PrintedOption, Printer, shown
 from attain.desk.letters.texts import Texts, is_coded, level_key
 from attain.results.status import Status, Verdict

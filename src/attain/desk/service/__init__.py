@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from attain.core import lazy
 from attain.core.errors import MissingExtraError
-from attain.core.lazy import lazy
 
 if TYPE_CHECKING:
     from attain.desk.service.app import create_app
