@@ -1,5 +1,6 @@
 """What methods do not take is refused in a sentence that names it, and what would do."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from attain import Feature, Schema, methods
-from attain.core.errors import AttainError, ModelError
 from tests.density.outside import DifferentiablePCA, ProbabilisticPCA
+from tests.misuse import calls, check_call
 
 METHODS = [name for name in methods.__all__ if name != "Explainer"]
 SCHEMA = Schema(tuple(Feature(name, "real") for name in "abc"))
@@ -22,77 +23,40 @@ Y = (X["a"] - X["b"] > 0).astype(int)
 MODELS = {"linear": LogisticRegression().fit(X, Y), "tree": DecisionTreeClassifier(max_depth=3).fit(X, Y)}
 
 
-@pytest.mark.parametrize(
-    ("method", "settings", "message"),
-    [
-        *(
-            (name, settings, message)
-            for name in METHODS
-            for settings, message in (
-                ({"budget": 1}, "budget must be an integer ≥ 2, got 1"),
-                ({"margin": -1.0}, "margin must be a number ≥ 0, got -1.0"),
-                ({"random_state": -1}, "random_state must be an integer ≥ 0, got -1"),
-            )
-        ),
-        ("ActionableRecourse", {"cost": "cheap"}, "cost must be one of 'total', 'max', 'local', got 'cheap'"),
-        ("ActionableRecourse", {"grid": "fine"}, "grid must be one of 'observed', 'exact', got 'fine'"),
-        ("ActionableRecourse", {"grid": 0}, "grid must be an integer ≥ 1, got 0"),
-        ("BudgetedInverseClassification", {"directions": {"a": "sideways"}}, "directions['a'] must be one of"),
-        ("CCHVAE", {"norm": 3}, "norm must be 1, 2 or infinity, got 3"),
-        ("CCHVAE", {"autoencoder": None}, "CCHVAE needs an autoencoder"),
-        ("CCHVAE", {"autoencoder": "vae"}, "autoencoder must be an autoencoder or 'chvae', got 'vae'"),
-        ("CCHVAE", {"autoencoder": 3}, "autoencoder is a int, which has no encode, decode, log_density, fit"),
-        (
-            "CCHVAE",
-            {"autoencoder": ProbabilisticPCA(SWAPPED).fit(X)},
-            "fitted with the columns b, a, c, but the explainer's are a, b, c",
-        ),
-        ("CCHVAE", {"autoencoder": ProbabilisticPCA(FIXED).fit(X)}, "immutable of 'b' is True there and False here"),
-        ("HillClimbingLocalSearch", {"schema": LEVELS, "directions": {"a": "increase"}}, "whose levels have no order"),
-    ],
-)
-def test_a_wrong_parameter_is_named_in_fit(method: str, settings: dict[str, Any], message: str) -> None:
-    given = {"schema": SCHEMA, **settings}
-    frame = X if given["schema"] is SCHEMA else pd.DataFrame({"a": ["x", "y"], "b": [0.0, 1.0]})
-    with pytest.raises(AttainError) as raised:
-        getattr(methods, method)(**given).fit(frame)
-    assert message in str(raised.value)
+def fit(method: str, /, *rest: Any, schema: Schema = SCHEMA, **settings: Any) -> Any:
+    """The method, fitted; without labels unless they are given."""
+    frame = X if schema is SCHEMA else pd.DataFrame({"a": ["x", "y"], "b": [0.0, 1.0]})
+    return getattr(methods, method)(schema, **settings).fit(frame, *rest)
 
 
+def fit_with_rows(*calibration: Any) -> Any:
+    """The guarded search, fitted with labels and calibration rows."""
+    return methods.Guarded(SCHEMA).fit(X, Y, calibration=calibration if len(calibration) > 1 else calibration[0])
+
+
+def explain(fitted: Any, model: str, **asked: Any) -> Any:
+    return fitted.explain(MODELS[model], X, target=1, **asked)
+
+
+NAMES = {**globals(), "DifferentiablePCA": DifferentiablePCA, "ProbabilisticPCA": ProbabilisticPCA}
+
+
+@pytest.mark.parametrize(("call", "message"), calls(Path(__file__).with_name("misuse.txt")))
+def test_misuse_is_refused_with_a_sentence(call: str, message: str) -> None:
+    check_call(call, message, NAMES)
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("method", "settings", "model", "messages"),
+    ("setting", "message"),
     [
-        ("BudgetedInverseClassification", {}, "tree", ["HillClimbingLocalSearch solves the same problem"]),
-        (
-            "FeatureTweaking",
-            {},
-            "linear",
-            ["LogisticRegression is not a tree ensemble", "use GrowingSpheres or NearestUnlike"],
-        ),
-        (
-            "REVISE",
-            {"autoencoder": DifferentiablePCA(SCHEMA), "method": "gradient"},
-            "tree",
-            ["method='scores' needs no slope"],
-        ),
-        (
-            "REVISE",
-            {"autoencoder": ProbabilisticPCA(SCHEMA), "method": "gradient"},
-            "linear",
-            ["ProbabilisticPCA has no decode_vjp; use method='scores'"],
-        ),
-        ("Russell", {}, "tree", ["LogisticRegression", "ActionableRecourse takes any classifier"]),
-        ("Wachter", {"method": "gradient"}, "tree", ["method='search'"]),
+        ("budget=1", "budget must be an integer ≥ 2, got 1"),
+        ("margin=-1.0", "margin must be a number ≥ 0, got -1.0"),
+        ("random_state=-1", "random_state must be an integer ≥ 0, got -1"),
     ],
 )
-def test_a_model_that_a_method_cannot_take_is_refused(
-    method: str, settings: dict[str, Any], model: str, messages: list[str]
-) -> None:
-    fitted = getattr(methods, method)(SCHEMA, **settings).fit(X, Y)
-    with pytest.raises(AttainError) as raised:
-        fitted.explain(MODELS[model], X, target=1)
-    assert isinstance(raised.value, ModelError) or method == "REVISE"
-    assert all(message in str(raised.value) for message in messages)
+def test_every_method_names_a_wrong_parameter_in_fit(method: str, setting: str, message: str) -> None:
+    check_call(f"fit({method!r}, {setting})", message, NAMES)
 
 
 @pytest.mark.parametrize("method", METHODS)

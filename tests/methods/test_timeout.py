@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain import AttainError, Feature, GrowingSpheres, Guarded, Model, Schema, Status, methods
+from attain import Feature, GrowingSpheres, Guarded, Model, Schema, Status, methods
 from attain.density import CHVAE
-from attain.methods import HillClimbingLocalSearch, NearestUnlike
+from attain.methods import HillClimbingLocalSearch
 from attain.models import Judgement, reader
 from attain.models.reader import OutOfTime
 from attain.search import problem
@@ -195,12 +195,6 @@ def test_an_answer_that_was_found_in_time_is_given(clock):
     result = fitted().explain(Tiring(clock), refused(1), target="good", timeout=1)
     assert result.statuses == (Status.FOUND,)
     assert (Slow().predict(result.frame) == "good").all()
-
-
-@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "5", True])
-def test_a_timeout_is_a_positive_number(timeout):
-    with pytest.raises(AttainError, match="timeout must be a number > 0"):
-        fitted(NearestUnlike).explain(Slow(), refused(), target="good", timeout=timeout)
 
 
 class Fake:

@@ -14,8 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from attain import AttainError, Feature, Guarded, Model, Schema
-from attain.core.errors import DataError
+from attain import Feature, Guarded, Model, Schema
 from attain.datasets import load_german
 from attain.methods import ActionableRecourse
 from attain.methods.guarded.guard_context import OWN_ROWS
@@ -242,9 +241,6 @@ def test_a_probability_may_be_asked_for(german) -> None:
         assert guard.accepts(result.rows[typical], 0.15).all()
 
 
-# options and constraints
-
-
 # reproducible
 
 
@@ -321,40 +317,6 @@ def test_without_labels_the_model_alone_defines_the_desired_class_and_that_is_no
     assert "calibrated on the model's own training rows" in " ".join(result.notes)
     guard = guard_of(explainer, german.logistic)
     assert len(guard.reference) + len(guard.calibration) == (german.logistic.predict(german.X) == "good").sum()
-
-
-def test_calibration_rows_without_labels_are_refused_where_fit_had_some(german) -> None:
-    explainer = german.explainer()
-    with pytest.raises(DataError, match=r"calibration has no labels.*calibration=\(X, y\)"):
-        explainer.fit(german.X, german.y, calibration=german.calibration[0])
-
-
-def test_wrong_parameters_are_answered_in_words(german) -> None:
-    for wrong, words in (
-        ({"guard": "strict"}, "guard must be one of 'connected', 'typical', got 'strict'"),
-        ({"rate": 0}, "rate must be a number > 0 and < 1, got 0"),
-        ({"rate": 1.0}, "rate must be a number > 0 and < 1, got 1.0"),
-        ({"rate": "half"}, "rate must be a number > 0 and < 1, got 'half'"),
-        ({"max_shift_weight": -1}, "max_shift_weight must be a number ≥ 0, got -1"),
-        ({"change_weight": float("nan")}, "change_weight must be a number ≥ 0, got nan"),
-    ):
-        with pytest.raises(AttainError, match=words):
-            Guarded(german.schema, **wrong).fit(german.X)
-    explainer = german.explainer()
-    for calibration, words in (
-        ((german.X, german.y, 1), "got a tuple of 3"),
-        (german.X.drop(columns="age"), "age"),
-        ((german.X, german.y[:5]), "560"),
-    ):
-        with pytest.raises(AttainError, match=words):
-            explainer.fit(german.X, german.y, calibration=calibration)
-    X = german.refused(german.logistic, 2)
-    for robust in ([], "model", german.logistic, 3):
-        with pytest.raises(AttainError, match=r"robust must be a list of models, or a function"):
-            german.fitted().explain(german.logistic, X, target="good", robust=robust)
-    unlabelled = explainer.fit(german.X)
-    with pytest.raises(AttainError, match="fit had no labels"):
-        unlabelled.explain(german.logistic, X, target="good", robust=german.refit)
 
 
 # robust
@@ -471,9 +433,6 @@ else:
     raise AssertionError("fitted without JAX")
 """
     subprocess.run([sys.executable, "-c", script, "guarded.attain"], check=True, cwd=tmp_path)
-
-
-# files
 
 
 # few people, and everything a schema can say
