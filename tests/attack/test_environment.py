@@ -18,7 +18,8 @@ import pytest
 from attain.cli import main
 from attain.methods import NearestUnlike
 from attain.testing import people
-from tests.attack.world import refused, trained
+from tests.attack.world import arguments, refused, trained
+from tests.misuse import under_headings
 
 MODEL = ["--model", "mine:classifier"]
 EXPLAIN = ["explain", "é.attain", "people.csv", *MODEL, "--index", "who", "--target", people.DESIRED]
@@ -66,32 +67,22 @@ def test_without_unicode_home_and_caches(files: Path) -> None:
 
 COMPARE = ["compare", "train.csv", "people.csv", *MODEL, *MEASURE[4:], "--target", people.DESIRED]
 COMPARE += ["--methods", "nearest-unlike", "--schema", "schema.toml"]
-IN_THE_WAY: dict[str, tuple[list[str], str]] = {
-    "fit": (["fit", "train.csv", "--schema", "schema.toml", "--index", "who", "--out", "taken"], "is a directory"),
-    "explain": ([*EXPLAIN, "--out", "taken.csv"], "files of something else"),
-    "explain, changes": ([*EXPLAIN, "--out", "a.csv", "--changes", "taken.csv"], "is a directory"),
-    "explain, folder": ([*EXPLAIN, "--out", "file/", "--workers", "1"], "cannot be made"),
-    "explain, folder of others": ([*EXPLAIN, "--out", "taken", "--workers", "1"], "files of something else"),
-    "explain into nowhere": ([*EXPLAIN, "--out", "none/a.csv"], "does not exist; create it first"),
-    "explain below a file": ([*EXPLAIN, "--out", "file/a.csv"], "does not exist; create it first"),
-    "explain where nobody may write": ([*EXPLAIN, "--out", "/proc/a.csv"], "could not be written|is not writable"),
-    "evaluate": (["evaluate", "r.json", *MEASURE, "--out", "taken.csv"], "is a directory"),
-    "report": (["report", "r.json", "--out", "taken.html"], "is a directory"),
-    "compare": ([*COMPARE, "--out", "file"], "'file' cannot be made"),
-    "schema infer": (["schema", "infer", "people.csv", "--out", "taken.toml"], "is a directory"),
-    "audit key": (["audit", "key", "file"], "already exists"),
-    "audit log": ([*EXPLAIN, "--out", "a.csv", "--audit", "taken.csv", "--audit-inputs", "plain"], "is a directory"),
+IN_THE_WAY = {
+    name: (arguments(words, globals()), sentence)
+    for _, name, text in under_headings(Path(__file__).with_name("in_the_way.txt"))
+    for words, _, sentence in [text.partition(" → ")]
 }
+"""By name: a command and what it says."""
 
 
 @pytest.mark.parametrize("name", IN_THE_WAY)
 def test_output_in_the_way_is_a_sentence(name: str, files: Path, capsys: Any) -> None:
-    arguments, sentence = IN_THE_WAY[name]
+    given, sentence = IN_THE_WAY[name]
     for folder in ("taken", "taken.csv", "taken.html", "taken.toml"):
         (files / folder).mkdir()
         (files / folder / "mine").touch()
     (files / "file").write_text("kept")
-    assert main(arguments) == 1
+    assert main(given) == 1
     message = capsys.readouterr().err
     assert re.search(sentence, message)
     assert "Traceback" not in message

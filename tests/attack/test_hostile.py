@@ -14,6 +14,8 @@ import pytest
 
 from attain.cli import main
 from attain.core.text import CONTROLS
+from tests.attack.world import arguments
+from tests.misuse import under_headings
 
 ESCAPE = "\x1b[31m\x07\x08\x9b2J\u202e\u2066"
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -83,44 +85,19 @@ EXPLAIN = ["explain", f"{FILE}.attain", f"{FILE}.parquet", *MODEL, "--target", G
 MEASURE = [*MODEL, "--train", f"{FILE}.csv", "--label", "decision", "--index", "who"]
 LETTER = ["letter", "r.json", "--explainer", f"{FILE}.attain", *MODEL, "--texts", "texts.toml"]
 COMPARE = ["compare", f"{FILE}.csv", f"{FILE}.parquet", *MODEL, "--label", "decision", "--target", GOOD]
-COMMANDS: dict[str, tuple[list[str], int]] = {
-    "schema infer": (["schema", "infer", f"{FILE}.csv", "--drop", "who,decision"], 0),
-    "schema show": (["schema", "show", f"{FILE}.toml"], 0),
-    "schema show, JSON": (["schema", "show", f"{FILE}.toml", "--json"], 0),
-    "schema check": (["schema", "check", f"{FILE}.toml", f"{FILE}.csv"], 0),
-    "schema that is none": (["schema", "show", f"{FILE}.csv"], 1),
-    "laws": (["laws", f"{FILE}.csv", "--schema", f"{FILE}.toml"], 0),
-    "inspect": (["inspect", f"{FILE}.attain"], 0),
-    "inspect, JSON": (["inspect", f"{FILE}.attain", "--json"], 0),
-    "inspect nothing": (["inspect", f"{FILE}{FILE}.attain"], 1),
-    "fit": (["fit", f"{FILE}.csv", "--schema", f"{FILE}.toml", "--out", f"{FILE}2.attain", "--method", "guarded"], 0),
-    "fit with an unknown label": (["fit", f"{FILE}.csv", "--schema", f"{FILE}.toml", "--out", "x", "--label", EVIL], 1),
-    "explain, table": ([*EXPLAIN, "--out", "a.csv", "--changes", "changes.csv"], 0),
-    "explain, tab": ([*EXPLAIN, "--out", "a.tsv", "--labels"], 0),
-    "explain, Excel": ([*EXPLAIN, "--out", "a.xlsx"], 0),
-    "explain, JSON": ([*EXPLAIN, "--out", "a.json", "--json"], 0),
-    "explain, folder": ([*EXPLAIN, "--out", f"out{ESCAPE}/", "--workers", "1"], 0),
-    "explain with an unknown target": ([*EXPLAIN[:-1], EVIL, "--out", "a.csv"], 1),
-    "explain with a model that raises": ([*EXPLAIN[:4], "evil:raising", *EXPLAIN[5:], "--out", "a.csv"], 1),
-    "report": (["report", "r.json", "--out", "report.html"], 0),
-    "letter": ([*LETTER, "--out", "letters.html"], 0),
-    "letters, one each": ([*LETTER, "--separate", "--out", "to.txt"], 0),
-    "evaluate": (["evaluate", "r.json", *MEASURE, "--out", "measured.csv", "--groups", HOME], 0),
-    "evaluate, JSON": (["evaluate", "r.json", *MEASURE, "--json"], 0),
-    "compare": ([*COMPARE, "--methods", "nearest-unlike", "--schema", f"{FILE}.toml", "--out", f"com{ESCAPE}pared"], 0),
-    "audit list": (["audit", "list", "log.jsonl"], 0),
-    "audit verify": (["audit", "verify", "log.jsonl", "--key", "audit.key"], 0),
-    "audit of something else": (["audit", "verify", f"{FILE}.csv"], 4),
-    "an unknown command": ([EVIL], 2),
-    "an unknown flag": (["fit", f"--{EVIL}"], 2),
+COMMANDS = {
+    name: (arguments(words, globals()), int(code))
+    for _, name, text in under_headings(Path(__file__).with_name("hostile.txt"))
+    for code, _, words in [text.partition(" ")]
 }
+"""By name: a command and the code with which it ends."""
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_data_command_nothing(name: str, hostile: Path, capfd: Any) -> None:
-    arguments, code = COMMANDS[name]
+    given, code = COMMANDS[name]
     try:
-        ended = main(arguments)
+        ended = main(given)
     except SystemExit as error:
         ended = int(str(error.code))
     streams = capfd.readouterr()

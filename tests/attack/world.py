@@ -65,6 +65,11 @@ def refused() -> pd.DataFrame:
     return X[model.predict(X) == people.REFUSED].iloc[:2]
 
 
+def arguments(words: str, named: dict[str, Any]) -> list[str]:
+    """The arguments of a command, in which `NAME` stands for several others and `{NAME}` for a text."""
+    return [one for word in words.split() for one in (named[word] if word in named else [word.format(**named)])]
+
+
 def write_all(folder: Path) -> None:
     """Writes a small file of every format."""
     X, y, model = trained()
