@@ -225,16 +225,6 @@ def test_a_result_survives_json() -> None:
     pd.testing.assert_frame_equal(again.changes, result.changes)
 
 
-def test_fit_returns_self_and_leaves_parameters_alone() -> None:
-    X = people.frame(50)
-    explainer = RealRows(people.schema())
-    before = explainer.get_params()
-    assert explainer.fit(X) is explainer
-    assert explainer.get_params() == before
-    assert explainer.n_features_in_ == X.shape[1]
-    assert list(explainer.feature_names_in_) == list(X.columns)
-
-
 def refitted(names: tuple[str, ...]) -> list[str]:
     """The digest of one fixed task for each of some methods, all fitted anew."""
     X, others = people.frame(), people.frame(40, seed=7)

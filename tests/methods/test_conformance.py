@@ -2,18 +2,7 @@
 
 import pytest
 
-from attain import CCHVAE, GrowingSpheres, Guarded
-from attain.methods import (
-    FACE,
-    REVISE,
-    ActionableRecourse,
-    BudgetedInverseClassification,
-    FeatureTweaking,
-    HillClimbingLocalSearch,
-    NearestUnlike,
-    Russell,
-    Wachter,
-)
+from attain import methods
 from attain.testing import ExplainerSuite, people
 from tests.changes import faults
 from tests.density.trained import of_people
@@ -36,7 +25,7 @@ class Suite(ExplainerSuite):
 
 
 class TestGrowingSpheres(Suite):
-    explainer = GrowingSpheres
+    explainer = methods.GrowingSpheres
 
 
 class WithAutoencoder(Suite):
@@ -48,60 +37,60 @@ class WithAutoencoder(Suite):
 
 
 class TestCCHVAE(WithAutoencoder):
-    explainer = CCHVAE
+    explainer = methods.CCHVAE
 
 
 class TestGuarded(Suite):
-    explainer = Guarded
+    explainer = methods.Guarded
 
 
 class TestNearestUnlike(Suite):
-    explainer = NearestUnlike
+    explainer = methods.NearestUnlike
 
 
 class TestFeatureTweaking(Suite):
-    explainer = FeatureTweaking
+    explainer = methods.FeatureTweaking
     models = ("tree",)
 
 
 class TestFACE(Suite):
-    explainer = FACE
+    explainer = methods.FACE
 
 
 class TestBudgetedInverseClassification(Suite):
-    explainer = BudgetedInverseClassification
+    explainer = methods.BudgetedInverseClassification
     models = ("linear",)
 
 
 class TestBudgetedInverseClassificationWithinABudget(Suite):
-    explainer = BudgetedInverseClassification
+    explainer = methods.BudgetedInverseClassification
     options = {"cost_budget": 3.0}  # noqa: RUF012
     models = ("linear",)
 
 
 class TestHillClimbingLocalSearch(Suite):
-    explainer = HillClimbingLocalSearch
+    explainer = methods.HillClimbingLocalSearch
 
 
 class TestWachter(Suite):
-    explainer = Wachter
+    explainer = methods.Wachter
 
 
 class TestWachterWithoutAGradient(Suite):
-    explainer = Wachter
+    explainer = methods.Wachter
     options = {"method": "search"}  # noqa: RUF012
 
 
 class TestActionableRecourse(Suite):
-    explainer = ActionableRecourse
+    explainer = methods.ActionableRecourse
     least_found = 0.95
 
 
 class TestRussell(Suite):
-    explainer = Russell
+    explainer = methods.Russell
     models = ("linear",)
     least_found = 0.95
 
 
 class TestREVISE(WithAutoencoder):
-    explainer = REVISE
+    explainer = methods.REVISE

@@ -6,33 +6,12 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from attain import CCHVAE, GrowingSpheres, Guarded
-from attain.methods import (
-    FACE,
-    REVISE,
-    ActionableRecourse,
-    BudgetedInverseClassification,
-    Explainer,
-    FeatureTweaking,
-    HillClimbingLocalSearch,
-    NearestUnlike,
-    Russell,
-    Wachter,
-)
+from attain import methods
+from attain.methods import Explainer, GrowingSpheres, Guarded
+from tests.methods.test_base_promises import METHODS
 
 IN_FULL = (GrowingSpheres(), Guarded())
-OTHERS = (
-    ActionableRecourse(),
-    BudgetedInverseClassification(),
-    CCHVAE(),
-    FACE(),
-    FeatureTweaking(),
-    HillClimbingLocalSearch(),
-    NearestUnlike(),
-    REVISE(),
-    Russell(),
-    Wachter(),
-)
+OTHERS = tuple(getattr(methods, name)() for name in METHODS if name not in ("GrowingSpheres", "Guarded"))
 OF_OTHERS = {
     "check_estimator_cloneable",
     "check_no_attributes_set_in_init",

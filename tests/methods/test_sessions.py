@@ -175,16 +175,6 @@ def test_threads_that_share_an_explainer_get_the_answers_of_one_alone():
     assert [digest(result) for result in results] == alone * 4
 
 
-def test_all_rows_asked_are_reported_and_those_for_a_row_are_charged():
-    model = Model(Above(0.5))
-    result = GrowingSpheres(SCHEMA).fit(X).explain(model, X.iloc[:4], target=1)
-    assert result.rows_asked == model.rows
-    charged = int(np.sum(result.figures["rows_scored"]))
-    probes = 2 * 2 * 256  # twice each: scores, labels
-    assert result.rows_uncharged == probes + len(X)
-    assert result.rows_asked == charged + result.rows_uncharged
-
-
 def test_an_interrupted_search_raises_and_has_what_was_done(monkeypatch):
     explainer = GrowingSpheres(SCHEMA, figures=False).fit(X)
     monkeypatch.setattr(GrowingSpheres, "_batch_size", lambda self, n, inspected: 5)

@@ -26,13 +26,6 @@ def test_the_answers_are_those_of_explain(batch: ExplainBatch) -> None:
     pd.testing.assert_frame_equal(frame[expected.columns], expected, check_dtype=False)
 
 
-def test_answers_do_not_depend_on_the_batch(batch: ExplainBatch) -> None:
-    X = people.frame(40, seed=7)
-    whole = batch.table(batch.explain(X))
-    parts = [batch.table(batch.explain(X.iloc[start : start + 7])) for start in range(0, 40, 7)]
-    assert pa.concat_tables(parts).equals(whole)
-
-
 def test_a_batch_without_an_answer_has_the_same_columns(batch: ExplainBatch) -> None:
     X = people.frame(40, seed=7)
     granted = X[batch.model.model.predict(X) == people.DESIRED]

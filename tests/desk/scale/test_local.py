@@ -288,24 +288,19 @@ def test_an_interruption_keeps_what_is_done(
     assert contents(out) == contents(unbroken)
 
 
-def _kills(folder: Path, path: Path, kills: int, workers: int) -> dict[str, Any]:
-    """What tests/desk/scale/killing.py reports."""
-    command = [sys.executable, str(Path(__file__).parent / "killing.py"), str(folder), str(path), str(kills)]
-    done = subprocess.run([*command, str(workers)], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.slow)])
-def test_killed_at_many_moments_it_ends_with_the_same_bytes(kills: int, tmp_path: Path) -> None:
-    people.frame(25, seed=7).to_parquet(tmp_path / "few.parquet")
-    report = _kills(tmp_path, tmp_path / "few.parquet", kills, 1)
+@pytest.mark.parametrize(
+    ("number", "kills", "workers"),
+    [(25, 20, 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((25, 100, 1), (205, 20, 2)))],
+)
+def test_killed_at_many_moments_it_ends_with_the_same_bytes(
+    number: int, kills: int, workers: int, tmp_path: Path
+) -> None:
+    people.frame(number, seed=7).to_parquet(tmp_path / "few.parquet", row_group_size=30)
+    command = [sys.executable, str(Path(__file__).parent / "killing.py"), str(tmp_path), str(tmp_path / "few.parquet")]
+    command += [str(kills), str(workers)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    report = json.loads(done.stdout.splitlines()[-1])
     assert report == {"kills": kills, "runs": report["runs"], "equal": report["runs"]}
-
-
-@pytest.mark.slow
-def test_killed_with_its_workers_it_ends_with_the_same_bytes(others: Path, tmp_path: Path) -> None:
-    report = _kills(tmp_path, others / "people.parquet", 20, 2)
-    assert report == {"kills": 20, "runs": report["runs"], "equal": report["runs"]}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -457,9 +457,6 @@ def test_a_few_real_rows_are_enough_for_a_guard(german, number) -> None:
     guard = guard_of(explainer, german.forest)
     assert result.found.all()
     np.testing.assert_array_equal(result.option_figures["typicality"] == 0, guard.accepts(result.rows, 0.18))
-    for i in (0, 5):
-        alone = explainer.explain(german.forest, refused.iloc[[i]], target="good", n=2)
-        assert alone.rows.tobytes() == result.rows[result.owners == i].tobytes()
 
 
 def test_gaps_codes_derived_columns_and_rules_are_searched_through() -> None:
