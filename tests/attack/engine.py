@@ -108,7 +108,7 @@ def search_of(region: Region, train: np.ndarray, random: np.random.Generator) ->
 def searched(search: GuardedSearch, region: Region, score: Score | None, random: np.random.Generator) -> None:
     """One person's search, with answers of any number where it asks."""
     problem: Any = SimpleNamespace(region=region, options=int(random.integers(1, 4)))
-    one = Search(search._people(problem, score, bool(random.random() < 0.2)))
+    one = Search(search._engine_people(problem, score, bool(random.random() < 0.2)))
     owner = int(random.integers(-1, len(region) + 1)) if random.random() < 0.1 else 0
     one.begin(owner, int(random.choice([0, 1, 50, 400])), strange(hostile(region.factuals[:3], random), random))
     if score is not None and random.random() < 0.9:

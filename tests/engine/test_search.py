@@ -107,7 +107,7 @@ def result_of(search: Search, owner: int, row: np.ndarray) -> np.ndarray:
 def test_a_record_passes_at_the_rates_at_which_the_guard_accepts_it(setting: str, crowd: int) -> None:
     made = parts(setting, crowd=crowd, people=4)
     assert (made.guard.crowd is made.guard.reference) == (crowd > 40)
-    search, levels = Search(made.search._people(made.problem, None)), set()
+    search, levels = Search(made.search._engine_people(made.problem, None)), set()
     for i in range(4):
         rows = every_record(made.region, i)
         accepted = np.argmax([*(made.guard.accepts(rows, rate) for rate in made.rates), rows[:, 0] >= 0], axis=0)
@@ -144,7 +144,7 @@ def shortlisted_level(made: Any, own: np.ndarray, row: np.ndarray, most: int) ->
 @pytest.mark.parametrize("most", [4, 13, 30])
 def test_among_fewer_rows_it_passes_as_among_the_nearest_by_numpy(most: int) -> None:
     made = parts("connected", people=6, shortlist=most)
-    search = Search(made.search._people(made.problem, None))
+    search = Search(made.search._engine_people(made.problem, None))
     levels = []
     for i in range(6):
         for row in every_record(made.region, i)[::3]:
@@ -185,7 +185,7 @@ def test_answers_cost_little_more_than_the_cheapest_record_that_passes(model: st
 def test_all_that_a_search_ends_with_passes_the_guard_where_the_shortlist_has_every_row(model: str) -> None:
     made = parts("connected", model=model, shortlist=1000)
     score, passed = made.goal.compiled_score(), 0
-    search = Search(made.search._people(made.problem, score))
+    search = Search(made.search._engine_people(made.problem, score))
     for i in range(len(made.region)):
         search.begin(i, 5000, np.empty((0, 4)))
         search.run()
@@ -204,7 +204,7 @@ def test_all_that_a_search_ends_with_passes_the_guard_where_the_shortlist_has_ev
 @pytest.mark.parametrize("limit", [None, 1])
 def test_all_that_a_search_proposes_is_in_final_form_and_keeps_the_rules(limit: int | None) -> None:
     made = parts("connected", limit=limit)
-    search, most, limit = Search(made.search._people(made.problem, None)), 0, limit or 3
+    search, most, limit = Search(made.search._engine_people(made.problem, None)), 0, limit or 3
     for i in range(len(made.region)):
         search.begin(i, 400, made.region.factuals[:3])
         while len(rows := search.propose()):

@@ -35,13 +35,13 @@ from attain.search.statuses import Batches, FirstDecision, last_check, status_be
 from attain.tables import Errors, Region, Table
 
 _LONGEST: Final = 0.5
-"""The most seconds that a call asks, on average, whether the model still answers as before."""
+"""How many seconds asking about the control may take in a call, by the model's mean time per row."""
 
 GivenConstraints = Constraints | Mapping[str, Any] | None
 
 
 class Explainer(Protocol):
-    """What a session needs of a fitted method; see `attain.methods.base.Explainer`, which has it all."""
+    """The part of `attain.methods.base.Explainer` that a session uses, once it is fitted."""
 
     schema: Schema | None
     budget: int
@@ -68,7 +68,7 @@ class Explainer(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of one call of `explain`, but for model, people and target; `others` are goals of other models."""
+    """The arguments of `explain` that choose neither session nor people; `others` are goals of other models."""
 
     n: int = 1
     constraints: GivenConstraints = None
@@ -95,11 +95,11 @@ class People(NamedTuple):
     table
         Their rows.
     goal
-        The session's, with counts of its own.
+        A copy of the session's goal that counts the questions of this call.
     before
         What the model decides about them as they are.
     deadline
-        By when they are done: their time begins when the model is asked about them.
+        When the work on them must end; the time starts just before the model is asked about them.
     asked_before
         How many rows the model had been asked about before this call, to learn about it.
     """
@@ -115,8 +115,9 @@ class Session:
     """An explainer, a model and what is asked of it; `explainer.session(model, target=...)` makes one.
 
     What is learned about the model is learned when it is first needed, and kept: which training rows have the desired
-    decision, the real rows to compare with, what the method looks into. So a session takes its model and the parameters
-    of its explainer as they were: for a model that was trained again make another one. Several threads may share it.
+    decision, the real rows to compare with, and what the method's `inspect` returns. A session assumes that neither its
+    model nor the parameters of its explainer change: for a model that was trained again make another one. Several
+    threads may share it.
 
     Attributes
     ----------
@@ -125,7 +126,7 @@ class Session:
     decided
         The training rows, and what the model decides about them; its `goal` is the model and what is asked of it.
     errors
-        What becomes of rows that cannot be read, as in `Explainer.explain`.
+        What becomes of rows that cannot be read, and of searches that fail, as in `Explainer.explain`.
     """
 
     def __init__(self, explainer: Explainer, goal: Goal, errors: Errors, limit: LearningLimit | None = None) -> None:
@@ -170,7 +171,7 @@ class Session:
 
     @property
     def control(self) -> Control:
-        """What a model has to answer as it did, in each call.
+        """The rows, with what the model said of them, by which each call sees that it is unchanged.
 
         Where it gives no scores, these are all training rows that it does not fail on: a few equal labels do not show
         that it is the same model. Where the model is slow, only some of them are kept.
@@ -201,15 +202,16 @@ class Session:
     ) -> People | None:
         """The rows of a frame, and what the model decides about them as they are.
 
-        `model` is the same model, wrapped again: it is asked about the control in the same call. None if it does not
-        answer about that as when the session was made. `limit` is what is left of a limit of learning, else a new one.
+        `model` is the same model, wrapped again: it is asked about the control in the same call. None if it
+        answers otherwise than when the session was made. `limit` is a limit of learning that is partly used; by default
+        a new one.
         """
         decided = self.decided
         asked_before = decided.goal.rows_asked
         table = Table.read(one_row(X), decided.population.schema, errors=self.errors)
         rows, unseen = table.values[table.readable], table.layout.unseen
         limit = limit or learning_limit(self.explainer, timeout, len(table))
-        with decided.lock, decided.goal.learning_within(limit):  # in nobody's own time
+        with decided.lock, decided.goal.learning_within(limit):  # learned now, so that it takes nobody's time
             _ = self.inspected
             if self.explainer.figures and decided.population.has_rows:
                 decided.judged()  # asks the model here, few frames below `explain`
@@ -240,7 +242,7 @@ class Session:
                 try:
                     found = search(batch) if explainer.compares_times else over_horizons(batch, search, price)
                     found = last_check(batch, found)
-                except AttainError:  # a sentence about the call
+                except AttainError:  # written for the user
                     raise
                 except Exception as error:
                     if self.errors == "raise":
@@ -257,8 +259,8 @@ class Session:
     def describe(self, X: Frame, answers: np.ndarray, **arguments: Any) -> Counterfactuals:
         """A result with these answers (m, d) for the one row of `X`, in their order, as if they had been found.
 
-        `arguments` are those of `Explainer.explain`. The answers pass the last check like any others: one that changes
-        nothing, breaks a rule or a constraint, or does not get the decision is left out.
+        `arguments` are those of `explain` after `n`. The last check puts the answers into final form, and leaves out
+        those that change nothing, break a rule or a constraint, or do not get the decision.
         """
         call = Call(max(len(answers), 1), **arguments)
         people = self.people(X, call.timeout)
@@ -276,7 +278,7 @@ class Session:
         return Region.of(table, Constraints.of(constraints), population.observed, population.rule_book)
 
     def _problem(self, people: People, call: Call) -> tuple[Problem, list[Status | None]]:
-        """What is to be searched, and how the search of each row ended, None where that is not known before it."""
+        """The problem, and the status of each row that needs no search, else None."""
         table, before, explainer = people.table, people.before, self.explainer
         if call.contributions and not explainer.population_.has_rows:
             raise AttainError(
@@ -292,7 +294,7 @@ class Session:
 
 
 def learning_limit(explainer: Explainer, timeout: float | None, people: int) -> LearningLimit:
-    """The limit of learning about a model: as long as the people have together."""
+    """The limit of learning about a model: the time that all people have together."""
     probed = 4 * PROBE_ROWS  # scores and labels, twice each
     return LearningLimit(timeout, max(people, 1), len(explainer.population_.values) + probed)
 
@@ -309,7 +311,7 @@ class Request(NamedTuple):
     model, wrapped
         What the user passed, and the same as a `Model`.
     parameters
-        Those of the explainer that what is learned depends on.
+        The parameters of the explainer that a session depends on, as text.
     """
 
     explainer: Explainer
@@ -334,7 +336,7 @@ class Sessions:
         _alive.add(self)
 
     def renew_locks(self) -> None:
-        """In a forked process nobody would release a lock that another thread held when it was forked."""
+        """Makes new locks: in a forked process, one that another thread held would never be released."""
         self._lock, self._making = RLock(), RLock()
         for _, session in self._known.values():
             session.decided.lock = RLock()
@@ -348,19 +350,19 @@ class Sessions:
         return session if session is not None and session.holds_for(request.wrapped) else self._new(request, session)
 
     def people(self, request: Request, X: Frame, timeout: float | None) -> tuple[Session, People]:
-        """The session of a request, and its people; whether a known one still holds is asked along with them."""
+        """The session of a request, and its people; a known session is tested in the call that asks about them."""
         session = self._find(request)
         people = None if session is None else session.people(X, timeout, request.wrapped)
         if session is None or people is None:
             rows = len(Table.read(one_row(X), request.explainer.population_.schema, errors=request.errors))
             limit = learning_limit(request.explainer, timeout, rows)
             session = self._new(request, session, limit)
-            # all that the new session has learned was asked in this call
+            # nothing was asked before this call
             people = session.people(X, timeout, limit=limit)._replace(asked_before=0)
         return session, people
 
     def _find(self, request: Request) -> Session | None:
-        """The session of a model that lists the same classes as when it was made."""
+        """The stored session of a request, if it is of the same model object with the same classes."""
         with self._lock:
             known, session = self._known.get(request.key, (None, None))
             classes = request.wrapped.adapter.classes
@@ -372,7 +374,7 @@ class Sessions:
     def _new(self, request: Request, old: Session | None, limit: LearningLimit | None = None) -> Session:
         """A session instead of the old one, unless another thread has made one meanwhile.
 
-        It is kept with its model, so that no other object has that identity.
+        It is kept with its model, so that no other object gets the same `id`.
         """
         with self._making:
             session = self._find(request)

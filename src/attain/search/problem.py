@@ -1,6 +1,7 @@
 """What a search is given (`Problem`, `Ledger`, `Deadline`) and gives back (`Answers`), and what searches share.
 
-`Problem.ask` is the only way from a candidate to a decision.
+Searches find answers only through `Problem.ask`. `score` rates the rows that a search starts from, `examine` judges
+rows that are not offered, and the last check (`search/statuses.py`) confirms answers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from attain.tables import Region
 
 
 class Deadline:
-    """A point in time, `timeout` seconds for each of `people` from now; None for none, and then no clock is read."""
+    """A point in time, `timeout` seconds for each of `people` from now; with None there is none, and no clock."""
 
     def __init__(self, timeout: float | None = None, people: int = 1) -> None:
         self._end = None if timeout is None else time.perf_counter() + timeout * people
@@ -36,19 +37,19 @@ class Deadline:
         return self.seconds_left <= 0
 
     def share(self, people: int) -> Deadline:
-        """The deadline of the next of `people` if each gets an even share of the time left."""
+        """A deadline for the first of `people` who are left, after an even share of the time left."""
         return Deadline(None if self._end is None else self.seconds_left / people)
 
 
 class Ledger:
-    """How many rows the model was asked about for each owner, a budget for these, and a deadline.
+    """How many questions the model was asked for each owner, a budget for these, and a deadline.
 
     Parameters
     ----------
     n_rows
         The number of owners: rows that are being explained.
     budget
-        The largest number of rows that may be asked about for each owner.
+        The largest number of questions that may be asked for each owner.
     deadline
         After it nobody has any rows left, so that searches end by themselves.
     """
@@ -60,7 +61,7 @@ class Ledger:
         self._parent: tuple[Ledger, np.ndarray] | None = None
 
     def subset(self, owners: np.ndarray, budget: int | None = None) -> Ledger:
-        """The ledger of some owners; what is charged to it is charged here too."""
+        """A ledger of some owners that charges this one, too; what was spent counts towards another `budget`."""
         part = Ledger(len(owners), self.budget if budget is None else budget, self.deadline)
         part.spent[:] = self.spent[owners]
         part._parent = (self, owners)
@@ -68,7 +69,7 @@ class Ledger:
 
     @property
     def left(self) -> np.ndarray:
-        """How many rows may still be asked about for each owner, (n,)."""
+        """How many questions may still be asked for each owner, (n,)."""
         if self.deadline.passed:
             return np.zeros_like(self.spent)
         return np.maximum(self.budget - self.spent, 0)
@@ -79,7 +80,7 @@ class Ledger:
         Earlier rows come first.
         """
         left = np.maximum(self.left - kept_back, 0) // price
-        if len(owners) <= left.min(initial=len(owners)):
+        if len(owners) <= left.min(initial=len(owners)):  # enough for all, even if they had one owner
             return np.ones(len(owners), dtype=bool)
         return rank_among(owners) < left[owners]
 
@@ -102,11 +103,11 @@ class Asked(NamedTuple):
     rows
         The candidates in final form, (n, d).
     asked
-        The positions of those that the model was asked about, (m,): admitted, and within the budget.
+        The positions of those that the model was asked about, (m,).
     met, score
         Of those, which flip the decision, and how clearly, (m,) each.
     unaffordable
-        The positions of those that were allowed but beyond the budget.
+        The positions of those that were left out for lack of budget.
     """
 
     rows: np.ndarray
@@ -140,7 +141,7 @@ class Problem:
     inspected
         What the method's `inspect` learned about the model.
     others
-        Further goals that answers should meet, where the call asks for some.
+        Goals of other models; `ask` ignores them, and a search that wants them replaces the goal by a `JointGoal`.
     """
 
     goal: Goal
@@ -156,7 +157,7 @@ class Problem:
 
     @property
     def rows_searched(self) -> int:
-        """How many rows the models were asked about so far, without those for gradients or again after an error."""
+        """How many rows the models were asked about so far, without what is not charged (`Reader.uncharged`)."""
         searched = self.goal.rows_charged
         for other in self.others:
             searched += other.rows_charged
@@ -167,7 +168,7 @@ class Problem:
         return replace(self, region=self.region.subset(owners), ledger=self.ledger.subset(owners))
 
     def examine(self, rows: np.ndarray) -> Judgement:
-        """What the goal says of rows that nobody is offered, such as answers without one of their changes.
+        """Judges rows that are not offered as answers, such as an answer with one change undone.
 
         They are not charged. After the deadline the model is not asked, and no row meets the goal.
         """
@@ -177,7 +178,7 @@ class Problem:
         return self.goal.score_rows(rows)
 
     def score(self, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """How close people's own records are to the goal, (n,), for searches that start there; charged to them."""
+        """The scores of rows that a search starts from, (n,), such as people's own; charged to their owners."""
         examined = self.examine(rows)
         self.ledger.charge(owners, examined.asked)
         return examined.score
@@ -224,16 +225,16 @@ class Problem:
         rows, owners
             The candidates (n, d), and which row of the batch each is for, (n,).
         reserve
-            How many rows each owner keeps budget for. As many as there are options are for the last check, and are
-            kept in any case; None keeps only these.
+            How many answers each owner keeps budget for. The last check of all options is kept in any case, and one row
+            more for each answer beyond them; None keeps only the last check.
         where
             A further condition on the candidates in final form, (n, d) → (n,), checked before the model is asked.
         distinct
-            Of candidates that are equal and have the same number here, (n,), only the first is asked about.
+            A group number for each candidate, (n,): of equal candidates of a group only the first is asked about.
         months
             Asks about the candidates as they are after so many months, (n,), with the same changes.
         scored
-            Asks also about candidates that break a rule, for their scores; they never count as flipping the decision.
+            Asks about all candidates, also those that break a rule or fail `where`; such rows are never hits.
         """
         if months is None:
             rows, admitted = self.region.form_and_admit(rows, owners)
@@ -253,7 +254,7 @@ class Problem:
     def accepts(
         self, rows: np.ndarray, owners: np.ndarray, where: Callable[[np.ndarray], np.ndarray] | None = None
     ) -> np.ndarray:
-        """Which candidates are answers; `where` as in `ask`."""
+        """Asks about candidates; True for those that flip the decision within the budget, `where` as in `ask`."""
         accepted = np.zeros(len(rows), dtype=bool)
         accepted[self.ask(rows, owners, where=where).hits] = True
         return accepted
@@ -263,7 +264,7 @@ class Problem:
         return np.asarray(np.maximum(self.ledger.left - self._kept_back(reserve), 0) // self.price)
 
     def out_of_budget(self, reserve: int | np.ndarray | None = None) -> np.ndarray:
-        """Which owners may not be asked about once more, (n,); `reserve` as in `ask`."""
+        """Which owners have no budget for another row, (n,); `reserve` as in `ask`."""
         return self.rows_left(reserve) == 0
 
     def statuses(
@@ -290,7 +291,7 @@ class Answers:
     status
         How the search of each row of the batch ended.
     figures
-        Figures of the method's own, by name, (m,) each.
+        Further figures of each answer, by name, (m,) each.
     """
 
     rows: np.ndarray
@@ -336,7 +337,7 @@ class Answers:
 
 
 _GROWTH = 4
-"""Each block has so many times as many candidates as all blocks before it together."""
+"""Each block is this many times as large as all earlier ones together."""
 
 CandidateSource = Callable[[np.ndarray, int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """(owners, start, stop) → their candidates from rank start up to stop: rows, the owner of each, and its rank."""
@@ -354,7 +355,7 @@ class Hits(NamedTuple):
 
 
 def ranks_between(owners: np.ndarray, start: int, stop: int, n_available: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The owner of each rank from start up to stop that is available, and the rank, (m,); `owners` are sorted."""
+    """Lists the ranks from start up to stop that each owner has: owners and ranks, (m,); `owners` are sorted."""
     number = np.maximum(np.minimum(n_available[owners], stop) - start, 0)
     owners = np.repeat(owners, number)
     return owners, start + rank_within(owners)
@@ -363,10 +364,10 @@ def ranks_between(owners: np.ndarray, start: int, stop: int, n_available: np.nda
 def ranked_hits(
     problem: Problem, source: CandidateSource, n_available: np.ndarray, *, block: int, wanted: int, reserve: int
 ) -> Hits:
-    """The candidates of each row that flip the decision.
+    """Candidates of each row that flip the decision, asked about in growing blocks.
 
-    The first `block` candidates of each row are all tried. Rows with fewer than `wanted` hits go on to the next, larger
-    block, until they have them, none of their `n_available` candidates is left, or only `reserve` rows of their budget.
+    The first `block` candidates of each row are all tried. A row goes on to the next, larger block until it has
+    `wanted` hits, has none of its `n_available` candidates left, or has only the budget for its `reserve`.
     """
     none = np.empty(0, dtype=np.intp)
     parts = [(problem.region.factuals[:0], none, none, np.empty(0))]
@@ -394,11 +395,11 @@ def sparse(
     problem: Problem,
     keeps: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """The answers with every change taken back that is not needed, the smallest first.
+    """The answers without the changes that they do not need, until the deadline.
 
-    `sizes` holds how far each cell moved (0: not at all). Each change is taken back in turn and stays so where the row
-    is still accepted. All answers go through it together: at most one question per feature and answer. `keeps` is a
-    further condition on the answers at some positions (m,) and their versions, (m, d).
+    Changes are undone one at a time, the smallest first by `sizes` (how far each cell moved, 0: not at all), and stay
+    undone where the row is still accepted. At most one row is asked about per feature and answer. `keeps` is a further
+    condition: on positions of the answers, (m,), and the rows tried, (m, d).
     """
     rows, region = rows.copy(), problem.region
     order = np.argsort(np.where(sizes > 0, sizes, np.inf), axis=1, kind="stable")

@@ -231,7 +231,7 @@ class Guarded(Explainer):
             effort=self.effort,
             settings=self._settings,
             month_weight=self.month_weight,
-            known=context.known,
+            has_class_guard=context.known,
             notes=context.notes,
         )
 
@@ -250,4 +250,4 @@ class Guarded(Explainer):
         found = over_horizons(problem, search.answers, search.price, search.figures_of, months_cost=months_cost)
         if problem.options == 1:
             return found
-        return with_purposes(search, replace(problem, region=search.weighted(problem.region)), found)
+        return with_purposes(search, replace(problem, region=search.with_free_clocks(problem.region)), found)

@@ -27,14 +27,14 @@ from attain.search.pool import different_changes
 from attain.search.problem import Answers, Problem
 from attain.tables import Region, unchanged
 
-LESS_TYPICAL = 1e3
-"""Added to the cost for each level below typical: more than any change costs."""
-_IN_STEP = 128
-"""The people whose searches ask a model together."""
+LEVEL_PENALTY = 1e3
+"""Added to the cost for each level below typical; far more than a change costs with the default weights."""
+_PEOPLE_PER_CALL = 128
+"""How many people's searches ask the model in one call."""
 
 
-class RatedVersions(NamedTuple):
-    """Answers grouped by owner, best first: rows (n, d), and for each its owner, cost, typicality and p-value, (n,)."""
+class RatedRows(NamedTuple):
+    """Candidate answers, grouped by owner, best first: rows (n, d), and the other fields of each, (n,)."""
 
     rows: np.ndarray
     owners: np.ndarray
@@ -45,7 +45,10 @@ class RatedVersions(NamedTuple):
 
 @dataclass(frozen=True)
 class ShiftCosts:
-    """The weights of the cost: Σ_j c_j |ΔF_j| + w max_j c_j |ΔF_j| + λ #changes, by midranks F."""
+    """What a change costs: Σ_j c_j |ΔF_j| + w max_j c_j |ΔF_j| + λ #changes.
+
+    c_j is the schema's cost of column j, F the midrank of a value, w `max_shift_weight` and λ `change_weight`.
+    """
 
     percentiles: Percentiles
     max_shift_weight: float
@@ -53,7 +56,7 @@ class ShiftCosts:
 
     @cached_property
     def engine(self) -> Price:
-        """The costs, for the engine."""
+        """The same costs, for the engine."""
         schema = self.percentiles.schema
         values, shares = self.percentiles.points, self.percentiles.shares
         codes = [list(feature.special) for feature in schema]
@@ -67,7 +70,7 @@ class ShiftCosts:
         )
 
     def shifts(self, own: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """How far each cell moved, (n, d)."""
+        """|ΔF| of each cell, 0 to 1, (n, d): 1 where either value has no rank, 0 where nothing changed."""
         moved = np.abs(self.engine.ranks(rows) - self.engine.ranks(own))
         return np.where(unchanged(own, rows), 0.0, np.where(np.isnan(moved), 1.0, moved))
 
@@ -78,7 +81,10 @@ class ShiftCosts:
 
 
 def engine_crowds(guard: Guard) -> tuple[Crowd, Crowd]:
-    """The guard's real rows for the engine: the crowd, with what outlier factors need, and all; often the same."""
+    """Real rows for the engine: those among which outlier factors are taken, and all.
+
+    They are one object where the guard knows no more rows than `max_crowd`.
+    """
     crowd, sizes = guard.crowd, np.array([part.k for part in guard.local_densities], dtype=np.intp)
     reaches = guard.reaches_and_densities if len(sizes) else np.empty((len(crowd), 0, 2))
     dense = Crowd(crowd.space.engine, crowd.values, crowd.points, np.ascontiguousarray(reaches), sizes)
@@ -110,7 +116,7 @@ def compared_values(schema: Schema, scale: Scale, most: int) -> tuple[np.ndarray
 
 @dataclass(frozen=True)
 class GuardedSearch:
-    """How a guarded search is done.
+    """The guarded search for one model and target: the guard, the costs and the settings, applied to batches.
 
     Attributes
     ----------
@@ -119,12 +125,13 @@ class GuardedSearch:
     crowds
         The guard's real rows for the engine.
     rates
-        The shares of real rows that the guard may refuse: of typical answers, and of unusual ones.
+        Two shares of real rows that the guard may refuse: an answer that passes at the first is typical, one that
+        passes only at the second unusual.
     effort
-        How many times as many candidates are made better.
+        Multiplies the numbers of starts and candidates in the settings.
     month_weight
         What a month that an answer takes adds to its price; clocks then cost nothing. None where months cost nothing.
-    known
+    has_class_guard
         Whether enough real rows of the desired class are known; if not, the guard is that of all training rows.
     notes
         What a reader of the answers must know about the guard.
@@ -139,12 +146,15 @@ class GuardedSearch:
     effort: int
     settings: GuardedSettings
     month_weight: float | None = None
-    known: bool = True
+    has_class_guard: bool = True
     notes: tuple[str, ...] = ()
 
     def figures_of(self, rows: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
-        """The typicality and p-value of rows (m, d), of people whose own are given, (m, d)."""
-        if not self.known or not len(rows):
+        """The typicality of rows (m, d), by the guard and relations but not laws, and the guard's p-value.
+
+        `own` are the records that they were made from, (m, d), or None.
+        """
+        if not self.has_class_guard or not len(rows):
             outside, unknown = np.full(len(rows), float(Typicality.OUTSIDE)), np.full(len(rows), np.nan)
             return {"typicality": outside, "typicality_p": unknown}
         p_value, least = self._p_values(rows, own)
@@ -152,14 +162,14 @@ class GuardedSearch:
         return {"typicality": level, "typicality_p": np.round(p_value, 6)}
 
     def price(self, problem: Problem, answers: Answers) -> np.ndarray:
-        """What answers of different months are compared by, (m,)."""
-        region = self.weighted(problem.region)
+        """What answers found for different spans of time are sorted by, (m,): cost, months and typicality."""
+        region = self.with_free_clocks(problem.region)
         cost = self.costs.of(answers.rows, answers.owners, region)
         cost = cost + (self.month_weight or 0.0) * region.months(answers.rows, answers.owners)
-        return np.asarray(cost + LESS_TYPICAL * answers.figures["typicality"])
+        return np.asarray(cost + LEVEL_PENALTY * answers.figures["typicality"])
 
-    def weighted(self, region: Region) -> Region:
-        """The region with the costs of changes: where months have a weight, clocks cost nothing by themselves."""
+    def with_free_clocks(self, region: Region) -> Region:
+        """The region, with clocks free of cost where months have a weight of their own."""
         if self.month_weight is None or not region.schema.clocks:
             return region
         cost = region.cost.copy()
@@ -167,22 +177,24 @@ class GuardedSearch:
         return replace(region, cost=cost)
 
     def answers(self, problem: Problem) -> Answers:
-        """The answers of a batch in the time that its region has, with their typicality and p-value.
+        """The options of each person of a batch, within the months of its region, with typicality and p-value.
 
-        With other models, answers that are valid under all of them come first.
+        With other models, a person gets answers that are valid under all of them or, if there are none, answers that
+        are valid under the first.
         """
-        problem, holds_under = replace(problem, region=self.weighted(problem.region)), None
+        problem = replace(problem, region=self.with_free_clocks(problem.region))
+        holds_under = None
         if problem.others:
             found, holds_under = self._robust(problem)
         else:
             found = self._rated(*self._versions(problem), problem)
-        sort_key = found.cost + LESS_TYPICAL * found.typicality
+        sort_key = found.cost + LEVEL_PENALTY * found.typicality
         changed = problem.region.changed(found.rows, found.owners)
         chosen = different_changes(sort_key, found.owners, changed, problem.options)
         chosen = chosen[np.lexsort((sort_key[chosen], found.owners[chosen]))]
         owners = found.owners[chosen]
         level, p_value = found.typicality[chosen].astype(np.float64), np.round(found.p_value[chosen], 6)
-        if not self.known:
+        if not self.has_class_guard:
             level, p_value = np.full(len(chosen), float(Typicality.OUTSIDE)), np.full(len(chosen), np.nan)
         figures = {"typicality": level, "typicality_p": p_value}
         if holds_under is not None:
@@ -190,7 +202,7 @@ class GuardedSearch:
         status = problem.statuses(owners, problem.out_of_budget(_reserve(problem)), Status.NO_CHANGE_FOUND)
         return Answers(found.rows[chosen], owners, sort_key[chosen], status, figures)
 
-    def _robust(self, problem: Problem) -> tuple[RatedVersions, np.ndarray]:
+    def _robust(self, problem: Problem) -> tuple[RatedRows, np.ndarray]:
         """Answers valid under all models, or else under the first; and the share of the others each is valid under."""
         joint = JointGoal(problem.goal, problem.others)
         # half the budget is kept for rows without an answer that is valid under all models
@@ -202,13 +214,13 @@ class GuardedSearch:
             wide = problem.subset(rest)
             more = self._rated(*self._versions(wide), wide)
             more = more._replace(owners=rest[more.owners])
-            found = RatedVersions(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
+            found = RatedRows(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
         return found, joint.share(found.rows) if len(found.rows) else np.empty(0)
 
     def walked_back(self, problem: Problem, rows: np.ndarray) -> np.ndarray:
-        """Answers (n, d), one of each row of the problem, without changes that only the guard's distances ask for."""
+        """Answers (n, d), one of each person of the problem, without changes that only the guard asks for."""
         rows, left = rows.copy(), np.arange(len(rows))
-        while left.size:  # what goes back may free what was tried before it
+        while left.size:  # with one change gone, another that was needed before may not be
             before = rows[left]
             found, owners = self._versions(problem.subset(left), before)
             first = rank_within(owners) == 0
@@ -217,59 +229,62 @@ class GuardedSearch:
         return rows
 
     def _versions(self, problem: Problem, given: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """What passes on the engine's shortlists, (m, d), and whose it is (m,): the cheapest of each row first.
+        """What the engine found to pass, (m, d), and its owner, (m,); for each owner, the cheapest first.
 
-        The engine starts from real rows. Where answers are `given`, one of each row, it only takes changes of these
-        back, and distances have no limits.
+        Rows that break a law, as their owner does, come last. The engine starts from real rows. Where answers are
+        `given`, one of each person, it only takes changes of these back; the guard then has no limits, while relations
+        keep theirs.
         """
-        score, left = problem.goal.compiled_score(), problem.rows_left(_reserve(problem))
+        score = problem.goal.compiled_score()
         # where the compiled score does not know a person's record, the model is asked
-        known = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(problem.region.start))
-        given_rows = [problem.region.factuals[:0]] * len(problem) if given is None else given[:, None]
-        found = [problem.region.factuals[:0]] * len(problem)
-        if known.any():
-            search = Search(self._people(problem, score, given is not None))
-            for i in positions(known).tolist():
+        scored = np.zeros(len(problem), dtype=bool) if score is None else ~np.isnan(score.leads(problem.region.start))
+        no_rows = problem.region.factuals[:0]
+        given_rows = [no_rows] * len(problem) if given is None else given[:, None]
+        found, left = [no_rows] * len(problem), problem.rows_left(_reserve(problem))
+        if scored.any():
+            search = Search(self._engine_people(problem, score, given is not None))
+            for i in positions(scored).tolist():
                 if problem.ledger.deadline.passed:
                     break
                 search.begin(i, int(left[i]), given_rows[i])
                 search.run()
                 problem.charge_scored(i, search.person.asked)
                 found[i] = search.answers()
-        asked, asking = positions(~known), replace(problem, region=_any_number_of_changes(problem.region))
-        for start in range(0, len(asked), _IN_STEP):  # their searches ask the model in step
-            people = self._people(problem, None, given is not None)
-            searches = [Search(people) for _ in asked[start : start + _IN_STEP]]
-            for search, i in zip(searches, asked[start : start + _IN_STEP].tolist(), strict=True):
+        # the engine counts surplus changes as excess, so final form must not refuse them
+        unscored, unlimited = positions(~scored), replace(problem, region=_any_number_of_changes(problem.region))
+        for start in range(0, len(unscored), _PEOPLE_PER_CALL):
+            people = self._engine_people(problem, None, given is not None)
+            searches = [Search(people) for _ in unscored[start : start + _PEOPLE_PER_CALL]]
+            for search, i in zip(searches, unscored[start : start + _PEOPLE_PER_CALL].tolist(), strict=True):
                 search.begin(i, int(left[i]), given_rows[i])
             waiting = searches
             while waiting:
                 parts = [search.propose() for search in waiting]
                 ends = np.cumsum([len(part) for part in parts])
                 whose = np.repeat([search.person.owner for search in waiting], [len(part) for part in parts])
-                tried = asking.ask(np.concatenate(parts), whose, reserve=_reserve(problem))
+                tried = unlimited.ask(np.concatenate(parts), whose, reserve=_reserve(problem))
                 met, scores = np.zeros(len(whose), dtype=bool), np.full(len(whose), problem.goal.lowest)
                 met[tried.asked], scores[tried.asked] = tried.met, tried.score
                 for search, part, end in zip(waiting, parts, ends, strict=True):
                     search.receive(met[end - len(part) : end].view(np.uint8), scores[end - len(part) : end])
-                # a search that asks about nothing has ended
+                # a search that proposes nothing has ended
                 waiting = [search for search, part in zip(waiting, parts, strict=True) if len(part)]
             for search in searches:
                 found[search.person.owner] = search.answers()
         owners = np.repeat(np.arange(len(problem)), [len(rows) for rows in found])
-        return np.concatenate([problem.region.factuals[:0], *found]), owners
+        return np.concatenate([no_rows, *found]), owners
 
     def _limits(self, rate: float) -> list[float]:
         """The largest outlier factors and distance, and how far off its relations a row may be."""
         limits = self.guard.limits(rate)
-        # a limit of −∞, which nothing passes, is 0 for the engine
+        # the engine needs limits of 0 or more; 0 lets nothing but exact copies of real rows pass
         return [max(limit, 0.0) for limit in (*limits.factors, limits.distance, self.relations.limit(rate))]
 
     @cached_property
     def _limit_table(self) -> np.ndarray:
-        """The limits step by step, (steps, factors + 2); the last two columns are distance and relations.
+        """The limits after each relaxation, (rows, factors + 2); the last two columns are distance and relations.
 
-        The first step is tighter by relations, and the last has no limits.
+        Where there are relations, the first row is tighter by them; the last row has no limits.
         """
         rates = np.geomspace(*self.rates, self.settings.relaxations)
         table = np.array([self._limits(rate) for rate in rates.tolist()])
@@ -280,20 +295,19 @@ class GuardedSearch:
 
     @cached_property
     def _radius(self) -> float:
-        """How near to a real row transplants are pulled."""
+        """How far from its real row a start may be pulled towards the person."""
         usual = float(np.quantile(self.guard.own_distances, self.settings.radius_quantile))
         return self.settings.inside * min(float(self._limit_table[0, -2]), usual)
 
     @cached_property
     def _grids(self) -> dict[bool, tuple[np.ndarray, np.ndarray]]:
         """The values of each feature that are compared, by whether the model is compiled."""
-        schema, most = (
-            self.costs.percentiles.schema,
-            {True: self.settings.grid_values, False: self.settings.asked_values},
-        )
+        schema = self.costs.percentiles.schema
+        most = {True: self.settings.grid_values, False: self.settings.asked_values}
         return {compiled: compared_values(schema, self.scale, number) for compiled, number in most.items()}
 
-    def _people(self, problem: Problem, score: Score | None, only_back: bool = False) -> People:
+    def _engine_people(self, problem: Problem, score: Score | None, only_back: bool = False) -> People:
+        """The batch as the engine takes it; with `only_back`, for taking changes back without the guard's limits."""
         region, schema, settings = problem.region, problem.region.schema, self.settings
         limits = self._limit_table.copy()
         if only_back:
@@ -332,8 +346,8 @@ class GuardedSearch:
             ),
         )
 
-    def _rated(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> RatedVersions:
-        """What passed on the engine's shortlists, of each owner the most typical first, then the cheapest.
+    def _rated(self, rows: np.ndarray, owners: np.ndarray, problem: Problem) -> RatedRows:
+        """The rows that the engine found, with their figures; of each owner the most typical first, then the cheapest.
 
         Where one option is wanted and the cheapest is typical, the others are left out.
         """
@@ -342,16 +356,16 @@ class GuardedSearch:
         p_value, own = np.full(len(rows), np.nan), problem.region.factuals[owners]
         least = p_value.copy()
         # these are measured in any case, and the others of an owner only if its cheapest is not typical
-        first = rank_within(owners) == 0 if problem.options == 1 else np.ones(len(rows), dtype=bool)
-        p_value[first], least[first] = self._p_values(rows[first], own[first])
-        done = marked(len(problem), owners[first & lawful & (least > self.rates[0])])
-        rest = ~first & ~done[owners]
+        measured = rank_within(owners) == 0 if problem.options == 1 else np.ones(len(rows), dtype=bool)
+        p_value[measured], least[measured] = self._p_values(rows[measured], own[measured])
+        done = marked(len(problem), owners[measured & lawful & (least > self.rates[0])])
+        rest = ~measured & ~done[owners]
         p_value[rest], least[rest] = self._p_values(rows[rest], own[rest])
         # a record that breaks a law, because its row does, is not typical, however close to real rows it is
         typicality = np.maximum(np.sum([least <= rate for rate in self.rates], axis=0), ~lawful)
         order = np.lexsort((cost, typicality, owners))
-        order = order[(first | rest)[order]]
-        return RatedVersions(rows[order], owners[order], cost[order], typicality[order], p_value[order])
+        order = order[(measured | rest)[order]]
+        return RatedRows(rows[order], owners[order], cost[order], typicality[order], p_value[order])
 
     def _p_values(self, rows: np.ndarray, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The p-values of rows by the guard, and the lesser of these and those by relations, (n,) each."""
@@ -362,12 +376,12 @@ class GuardedSearch:
 
 
 def _any_number_of_changes(region: Region) -> Region:
-    """The region without `max_changes`: the engine counts changes beyond that as excess, and is not refused them."""
+    """The region without `max_changes`."""
     return replace(region, max_changes=np.full(len(region), len(region.schema)))
 
 
 def _reserve(problem: Problem) -> int:
-    """How many rows of each owner budget is kept for: the options, for the last check, and as many again."""
+    """How many rows per owner to keep budget for: one per option for the last check, and as many spare."""
     return 2 * problem.options
 
 
