@@ -21,8 +21,7 @@ from attain import Feature
 from attain.core.errors import AttainError
 from attain.datasets import load_german
 from attain.schema import Schema
-from attain.schema.evaluator import evaluate
-from attain.schema.formulas import And, Comparison, Formula, Implication
+from attain.schema.formulas import And, Comparison, Formula, Implication, evaluate
 from attain.schema.language import parse_rule
 from attain.schema.laws import KEPT, Law, find_laws
 from attain.tables import Table

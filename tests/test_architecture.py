@@ -189,11 +189,11 @@ def test_lazy_imports_and_those_for_types_count_but_re_exports_do_not(tmp_path: 
         from typing import TYPE_CHECKING
         import attain.core.errors
         if TYPE_CHECKING:
-            from attain.schema import Schema, toml
+            from attain.schema import Schema, text
         def late():
             from attain import tables
     """
-    for name, found in {"part.py": ["schema", "schema.toml", "tables", "core.errors"], "__init__.py": []}.items():
+    for name, found in {"part.py": ["schema", "schema.text", "tables", "core.errors"], "__init__.py": []}.items():
         (tmp_path / name).write_text(dedent(text), encoding="utf-8")
         always = {"attain.core.errors", "attain.tables"}
         assert set(_imported(tmp_path / name)) == always | {f"attain.{part}" for part in found}

@@ -21,7 +21,7 @@ from attain.desk.scale.answers import AnswersFolder, Shards
 from attain.methods import NearestUnlike
 from attain.methods.persistence import inspect
 from attain.results.exports import TABLES, table_frame
-from attain.schema.toml import read_file
+from attain.schema.text import read_file
 from attain.tables import Table
 from attain.tables.files import read_any, read_people
 from attain.testing import people

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from attain.core.errors import SchemaError
 from attain.schema import Feature
-from attain.schema.evaluator import evaluate
-from attain.schema.formulas import Expression
+from attain.schema.formulas import Expression, evaluate
 from attain.schema.language import parse_expression
 
 A, B = np.array([1.0, 4.0, -2.0]), np.array([0.5, 0.0, 3.0])

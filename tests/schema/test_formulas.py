@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attain.schema import Feature, Rule, Schema
-from attain.schema.evaluator import evaluate
-from attain.schema.formulas import And, Comparison, Formula, Implication, Missing, Not, Or, conjuncts
+from attain.schema.formulas import And, Comparison, Formula, Implication, Missing, Not, Or, conjuncts, evaluate
 from attain.schema.language import parse_rule
 from tests import rules
 from tests.rules import Truth, conjunction, disjunction, negation

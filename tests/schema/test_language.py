@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from attain.core.errors import SchemaError
 from attain.schema import Feature
-from attain.schema.evaluator import evaluate
-from attain.schema.formulas import Among, Comparison, Implication
+from attain.schema.formulas import Among, Comparison, Implication, evaluate
 from attain.schema.language import parse_expression, parse_rule
 from attain.schema.tokens import quoted_level, quoted_name
 from tests.counting import Name, calls_of, counted

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, RuleBook, Table
-from attain.tables.timing import on_grid_below, on_grid_beyond
+from attain.tables.rules import on_grid_below, on_grid_beyond
 from tests.changes import faults
 
 YEARS = Feature("years", "count", clock=1 / 12, bounds=(0, 90))

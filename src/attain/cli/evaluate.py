@@ -38,10 +38,10 @@ from attain.metrics.differences import paired_text
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
-from attain.schema.toml import read_file
+from attain.schema.text import read_file
 from attain.tables import Table
 from attain.tables.files import check_ending, read_any, written
-from attain.tables.labels import column_groups
+from attain.tables.table import column_groups
 
 _DEMO_ROWS: Final = 20
 

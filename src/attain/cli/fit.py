@@ -23,7 +23,7 @@ from attain.methods.base import Explainer
 from attain.methods.persistence import HOLDS, autoencoder_named, check_needs_no_rows
 from attain.methods.persistence import inspect as described
 from attain.schema import Schema
-from attain.schema.toml import read_file
+from attain.schema.text import read_file
 
 _AUTOENCODERS: Final = ("CHVAE", "CVAE", "VAE")
 """The default first."""

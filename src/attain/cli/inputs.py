@@ -23,7 +23,7 @@ from attain.results.exports import heading
 from attain.results.status import Status
 from attain.schema import Schema
 from attain.schema.schema import without_bounds
-from attain.schema.toml import SIDES
+from attain.schema.text import SIDES
 from attain.tables import Table, files
 
 _NAMED: Final = 5

@@ -20,11 +20,11 @@ from attain.methods import Guarded
 from attain.population.relations import Relations
 from attain.review import OpenQuestion, Question, Review, questions
 from attain.schema import Schema
-from attain.schema.evaluator import evaluate
+from attain.schema.formulas import evaluate
 from attain.schema.law_candidates import LARGEST_RATE
 from attain.schema.law_states import SMALLEST
 from attain.schema.laws import find, propose
-from attain.schema.toml import read_file
+from attain.schema.text import read_file
 from attain.tables import Table
 from attain.tables.files import read_any
 

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 IndexArray: TypeAlias = NDArray[np.intp]
+Keys: TypeAlias = NDArray[np.uint64]
+
+MIXER = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_MIXER = np.uint64(0x94D049BB133111EB)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""The constants of SplitMix64: the factors of its finaliser, and the step of its counter."""
 
 
 def is_missing(value: object) -> bool:
@@ -74,3 +80,10 @@ def first_of_each(rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
 def as_python(value: Any) -> Any:
     """The Python scalar for a NumPy scalar; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def mixed(bits: Keys) -> Keys:
+    """SplitMix64's finaliser: every bit of the result depends on every bit of the input."""
+    bits = (bits ^ (bits >> np.uint64(30))) * MIXER
+    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND_MIXER
+    return bits ^ (bits >> np.uint64(31))

@@ -21,7 +21,7 @@ from attain.density.likelihoods import Family
 from attain.density.network import Network, Sizes
 from attain.density.uniforms import draw_keys, row_keys
 from attain.schema import Schema
-from attain.schema.evaluator import evaluate
+from attain.schema.formulas import evaluate
 from attain.tables import Table
 
 if TYPE_CHECKING:

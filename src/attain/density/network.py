@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
-from attain.core.arrays import FloatArray
+from attain.core.arrays import FloatArray, Keys
 from attain.core.errors import FileError
 from attain.density.columns import Columns
 from attain.density.likelihoods.base import Array, filled, leaves, namespace
 from attain.density.likelihoods.numerics import log_softmax, logsumexp
-from attain.density.uniforms import Keys, uniforms
+from attain.density.uniforms import uniforms
 
 LOG_SCALES = -7.0, 2.0
 """The smallest and the largest logarithm of a posterior scale."""

@@ -6,41 +6,27 @@ generator object per row, so a million rows cost what one array costs.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-from attain.core.arrays import FloatArray
-
-Keys: TypeAlias = NDArray[np.uint64]
-
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+from attain.core.arrays import GOLDEN, MIXER, FloatArray, Keys, mixed
 
 
 def row_keys(rows: FloatArray, seed: int) -> Keys:
     """64 bits for each row (n,) from its cells and the seed; all NaN are one, and there is no negative zero."""
     bits = np.where(np.isnan(rows), np.nan, rows + 0.0).view(np.uint64)
-    keys = np.full(len(rows), _mixed(np.array([seed], dtype=np.uint64))[0])
+    keys = np.full(len(rows), mixed(np.array([seed], dtype=np.uint64))[0])
     for column in range(rows.shape[1]):
-        keys = _mixed(keys + _GAMMA ^ bits[:, column])
+        keys = mixed(keys + GOLDEN ^ bits[:, column])
     return keys
 
 
 def draw_keys(keys: Keys, n: int) -> Keys:
     """`n` keys for each key, one after the other."""
-    return _mixed(np.repeat(keys, n) + np.tile(np.arange(1, n + 1, dtype=np.uint64), len(keys)) * _FIRST)
+    return mixed(np.repeat(keys, n) + np.tile(np.arange(1, n + 1, dtype=np.uint64), len(keys)) * MIXER)
 
 
 def uniforms(keys: Keys, number: int) -> FloatArray:
     """Number `number` ≥ 0 of each key, in [0, 1)."""
     with np.errstate(over="ignore"):
-        counter = np.uint64(number + 1) * _GAMMA
-    return (_mixed(keys + counter) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _mixed(x: Keys) -> Keys:
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return x ^ (x >> np.uint64(31))
+        counter = np.uint64(number + 1) * GOLDEN
+    return (mixed(keys + counter) >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -24,8 +24,9 @@ from attain.core.errors import AttainError, MissingExtraError, listed
 from attain.core.files import as_json, as_kind, data_digest, versions
 from attain.core.frames import library_named
 from attain.population.population import Population
-from attain.schema import Schema, toml
+from attain.schema import Schema
 from attain.schema.laws import Law
+from attain.schema.text import from_toml, stated_properties
 from attain.tables import Layout, Table
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def fitted_digest(explainer: Explainer) -> str | None:
     schema = explainer.population_.schema
     stated = [
         [(name, list(value.items()) if isinstance(value, Mapping) else value) for name, value in properties.items()]
-        for properties in map(toml.stated_properties, schema)
+        for properties in map(stated_properties, schema)
     ]
     laws = None if schema.laws is None else [law.text for law in schema.laws]
     facts = (state, stated, schema.rules, laws, schema.max_months)
@@ -211,7 +212,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[type] = ()) -> Any:
 
 
 def _built(contents: container.Contents, facts: _Facts, state: _State, known: Mapping[str, Any]) -> Any:
-    schema = toml.read(contents.texts[_SCHEMA])
+    schema = from_toml(contents.texts[_SCHEMA])
     table = _table(schema, state, contents.arrays["table"])
     if facts.reference == "rows" and facts.rows != len(table):
         raise ValueError("the manifest and the table differ in the number of rows")
@@ -253,7 +254,7 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a saved explainer is, without building it; its first entry says whether it holds training rows."""
     contents, facts, state = _opened(path)
     try:
-        schema = toml.read(contents.texts[_SCHEMA])
+        schema = from_toml(contents.texts[_SCHEMA])
         parameters = {key: _described(value) for key, value in state.parameters.items()}
     except _MALFORMED:
         raise container.refused(path, "its schema or its parameters cannot be read") from None

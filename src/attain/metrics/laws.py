@@ -23,7 +23,7 @@ from attain.population.percentiles import Percentiles
 from attain.population.relation_fitting import in_order
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema
-from attain.schema.evaluator import evaluate
+from attain.schema.formulas import evaluate
 from attain.schema.laws import Law
 from attain.tables import RuleBook, on_grid
 from attain.tables.table import ordinary_cells

@@ -18,7 +18,7 @@ from attain.population.reference import Reference
 from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace
 from attain.schema import Schema
-from attain.schema.contents import leaking_columns
+from attain.schema.infer import leaking_columns
 from attain.schema.laws import KEPT, Law, find_laws, with_evidence
 from attain.tables import RuleBook, Table, desired_labels, ordinary
 

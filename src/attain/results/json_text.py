@@ -22,8 +22,8 @@ from attain.results.details import Attributions, Importances, Ranges, Related
 from attain.results.exports import long_columns
 from attain.results.sentences import person_sentences
 from attain.results.status import Purpose, Status, Typicality
-from attain.schema import toml
 from attain.schema.laws import Law
+from attain.schema.text import from_toml
 from attain.tables import RuleBook, Table
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _array(kind: Any, value: Any) -> np.ndarray:
 
 def _fields(content: StoredResult) -> dict[str, Any]:
     """The fields of a result, checked against each other."""
-    table = Table.read(_frame(content), toml.read(content.schema), errors="status")
+    table = Table.read(_frame(content), from_toml(content.schema), errors="status")
     people, width, options = len(table), len(table.schema), len(content.owners)
     statuses = [Status[name] for name in content.status]
     RuleBook(table.schema, content.laws)  # raises where a law cannot be parsed

@@ -17,7 +17,7 @@ from attain.results.options import WAITING
 from attain.schema import Schema
 from attain.schema.text import described
 from attain.tables import unchanged
-from attain.tables.labels import column_groups
+from attain.tables.table import column_groups
 
 if TYPE_CHECKING:
     from attain.results.counterfactuals import Counterfactuals

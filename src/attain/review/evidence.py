@@ -14,9 +14,12 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from attain.schema.contents import COINCIDENCES, SEVERAL, labelled
+from attain.core.text import is_grouped, joined, number
 from attain.schema.feature import Feature, Level
+from attain.schema.infer import COINCIDENCES, SEVERAL, labelled
 
+SHOWN: Final = 5
+"""How many levels or codes a sentence names."""
 _FEWEST: Final = 30
 """The number of rows from which values that all differ say something."""
 _CODES: Final = tuple(float(f"{first}{digit}") for first in ("", "9", "99", "999", "9999") for digit in range(96, 100))
@@ -225,6 +228,11 @@ def identifies(name: str) -> bool:
     return bool(_IDENTIFIER.search(words_of(name)))
 
 
+def successive(levels: Sequence[Any]) -> bool:
+    """Whether levels are successive integers."""
+    return all(type(level) is int for level in levels) and levels == tuple(range(levels[0], levels[0] + len(levels)))
+
+
 def in_order(levels: Sequence[Level]) -> tuple[Level, ...]:
     """The levels from the lowest to the highest, if they are words of one scale, ranges or lengths of time; else empty.
 
@@ -274,3 +282,28 @@ def _span(level: Level) -> Span | None:
     elif found["above"] or found["plus"] or found["more"]:
         high = math.inf
     return low, high, is_time
+
+
+def summary(feature: Feature, known: np.ndarray) -> str:
+    """What a column holds, in a sentence."""
+    if not len(known):
+        return "It has no values."
+    if feature.numeric:
+        least, low, high, most = map(short, np.quantile(known, [0, 0.25, 0.75, 1], method="nearest").tolist())
+        middle = f"half of them from {low} to {high}" if low != high else f"more than half of them {low}"
+        return f"It holds numbers from {least} to {most}, {middle}."
+    counts = np.bincount(known.astype(np.intp), minlength=len(feature.levels))
+    often = np.argsort(-counts, kind="stable")
+    named = [str(level) if str(level).strip() else f"“{level}”" for level in feature.levels]
+    shown = [f"{named[k]} ({percent(counts[k] / len(known))})" for k in often[:SHOWN]]
+    return f"It holds {joined(shown if len(often) <= SHOWN else [*shown, f'{len(often) - SHOWN} more'])}."
+
+
+def short(value: float) -> str:
+    """A number with four significant digits."""
+    return number(float(f"{value:.4g}"), is_grouped(value, False))
+
+
+def percent(share: float) -> str:
+    """A share in percent; 99.6 % is not 100 %."""
+    return f"{100 * share:.3g} %" if share > 0.99 else f"{100 * share:.0f} %"

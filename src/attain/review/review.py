@@ -22,12 +22,12 @@ from sklearn.base import clone
 from attain.core.checks import check_number
 from attain.core.errors import AttainError, DataError, SchemaError
 from attain.core.frames import Frame, open_frame
+from attain.core.text import ENGLISH
 from attain.methods.base import Explainer
 from attain.results.counterfactuals import Counterfactuals
-from attain.review.asking import questions
-from attain.review.question import Choice, Question, family, time_question
+from attain.review.question import Choice, Question, family, questions
 from attain.schema import Schema
-from attain.schema.contents import conversion
+from attain.schema.infer import conversion
 from attain.tables import unchanged
 
 _MOST_ROWS: Final = 20_000
@@ -125,7 +125,13 @@ class Review:
     @property
     def to_do(self) -> tuple[str, ...]:
         """What must be done to the table, a sentence for each column; the model is then trained again."""
-        return tuple(_to_do(self.schema))
+        found = []
+        for feature in self.schema:
+            if feature.reviewed.endswith(_LEAVE):
+                found.append(f"Leave {feature.name} out of the table and the schema.")
+            elif feature.reviewed.endswith(_CONVERT):
+                found.append(f"Convert {feature.name}, and infer it anew: {conversion(feature.name, feature.levels)}")
+        return tuple(found)
 
     def questions(self) -> list[OpenQuestion]:
         """The questions to be answered before every answer rests on decisions, the next one first.
@@ -245,7 +251,10 @@ class Review:
         """How long people can wait, where answers take months and the schema has no limit."""
         longest = float(self.result.months[self.result.best].max(initial=0.0))
         if longest and self.schema.max_months is None:
-            yield self._with_answers(time_question(self.schema, longest))
+            columns = tuple(self.schema.features[j].name for j in sorted({*self.schema.clocks, *self.schema.paced}))
+            evidence = f"Answers take up to {ENGLISH.duration(longest)}, and nobody has said how long people can wait."
+            limit = Choice("m", "at most … months", asks="months")
+            yield self._with_answers(Question(columns, "time", evidence, (limit,)))
 
     def _rest(self, names: Sequence[str]) -> Question:
         """What may happen to columns that few answers change, asked at once."""
@@ -331,14 +340,6 @@ def _applied(question: Question, schema: Schema, choice: Choice, by: str) -> Sch
         equals = (other.changes for other in question.choices if question.topic == "copy" and other.changes)
         choice = replace(choice, changes=next(equals, stays), drop=(), convert="")
     return question.apply(schema, choice, by)
-
-
-def _to_do(schema: Schema) -> Iterator[str]:
-    for feature in schema:
-        if feature.reviewed.endswith(_LEAVE):
-            yield f"Leave {feature.name} out of the table and the schema."
-        elif feature.reviewed.endswith(_CONVERT):
-            yield f"Convert {feature.name}, and infer it anew: {conversion(feature.name, feature.levels)}"
 
 
 def _row(asked: OpenQuestion) -> dict[str, Any]:

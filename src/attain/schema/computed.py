@@ -68,7 +68,7 @@ class Proposal:
     @property
     def line(self) -> str:
         """The line for the column's feature in the schema's TOML file."""
-        from attain.schema.toml import property_line
+        from attain.schema.text import property_line
 
         return property_line("derived" if self.exact else "follows", self.expression)
 

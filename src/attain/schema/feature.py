@@ -206,6 +206,12 @@ class Feature:
         return float(first), float(len(self.levels) - 1 if high is None else self.levels.index(high))
 
     @property
+    def reaches(self) -> tuple[float, float]:
+        """How far a cell may go down (≤ 0) and up, by direction and range."""
+        down, up = (end if far is None else far for far, end in zip(self.range, _ENDS, strict=True))
+        return 0.0 if self.direction == "increase" else down, 0.0 if self.direction == "decrease" else up
+
+    @property
     def is_reviewed(self) -> bool:
         """Whether somebody has decided how the column may change: in `reviewed`, or with a property that says it."""
         return any(getattr(self, name) != getattr(Feature, name, {}) for name in _DECISIONS)

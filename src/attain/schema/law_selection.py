@@ -16,19 +16,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from attain.schema import law_candidates
 from attain.schema.feature import Feature
-from attain.schema.law_candidates import (
-    Dependency,
-    Pairs,
-    Relation,
-    Side,
-    confirmed,
-    dependencies,
-    pair_counts,
-    pairs,
-    relations,
-    sides,
-)
+from attain.schema.law_candidates import Dependency, Pairs, Relation, Side
 from attain.schema.law_states import SMALLEST, Atom, LawColumn, LawRows
 
 Exclusion = tuple[int, tuple[int, ...], int, tuple[int, ...]]
@@ -92,9 +82,10 @@ def findings(
         return
     rows = LawRows.of(features, values)
     first, second = rows[coin], rows[~coin]
-    found = partial(confirmed, rows=rows, first=first, second=second, exceptions=exceptions)
-    orders, tables = found(relations(first)), found(dependencies(first))
-    yield from _Selection(rows, orders, tables).findings(found(pairs(first)), found(sides(first, exceptions)))
+    found = partial(law_candidates.confirmed, rows=rows, first=first, second=second, exceptions=exceptions)
+    orders, tables = found(law_candidates.relations(first)), found(law_candidates.dependencies(first))
+    pairs, sides = found(law_candidates.pairs(first)), found(law_candidates.sides(first, exceptions))
+    yield from _Selection(rows, orders, tables).findings(pairs, sides)
 
 
 class _Selection:
@@ -187,7 +178,7 @@ class _Selection:
             if self.leader[pair.a] == pair.a and self.leader[pair.b] == pair.b:
                 new = pair.mask & ~known[self.states[pair.a], self.states[pair.b]]
                 for e in self._grouped(pair.a, pair.b, new):
-                    expected = pair_counts(self.rows, e[0], e[2]).expected
+                    expected = law_candidates.pair_counts(self.rows, e[0], e[2]).expected
                     found[e] = float(expected[np.ix_(e[1], e[3])].sum())
         return found
 

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from attain.core.arrays import GOLDEN, mixed
 from attain.schema.feature import Feature, ordinary
 
 SMALLEST = 299
@@ -28,8 +29,6 @@ _MOST_VALUES = 1000
 """A number with more distinct values is not looked at value by value."""
 _PILE = 0.01
 """A number that at least this share of the ordinary cells have is a pile."""
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -231,17 +230,10 @@ def shuffled(names: Sequence[str], values: np.ndarray) -> tuple[np.ndarray, np.n
         cells = values[:, j] + 0.0  # a copy, in which −0 is 0
         cells[np.isnan(cells)] = np.nan
         key = np.frombuffer(blake2b(name.encode(), digest_size=8).digest(), dtype=np.uint64)[0]
-        hashed += _mixed(cells.view(np.uint64) ^ key)
+        hashed += mixed(cells.view(np.uint64) ^ key)
     order = np.argsort(hashed, kind="stable")
     new = np.concatenate([[True], np.diff(hashed[order]) != 0])
     number = np.arange(len(values)) - np.flatnonzero(new)[np.cumsum(new) - 1]
-    numbered = _mixed(hashed[order] + number.astype(np.uint64) * _GOLDEN)
+    numbered = mixed(hashed[order] + number.astype(np.uint64) * GOLDEN)
     again = np.argsort(numbered, kind="stable")
     return order[again], numbered[again] & np.uint64(1) == 1
-
-
-def _mixed(bits: np.ndarray) -> np.ndarray:
-    """splitmix64's finaliser: every bit of the result depends on every bit of the input."""
-    bits = (bits ^ (bits >> np.uint64(30))) * _MIX[0]
-    bits = (bits ^ (bits >> np.uint64(27))) * _MIX[1]
-    return np.asarray(bits ^ (bits >> np.uint64(31)))

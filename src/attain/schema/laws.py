@@ -20,9 +20,8 @@ from attain.core.checks import check_number
 from attain.core.frames import Frame
 from attain.core.text import joined, number
 from attain.schema.computed import Proposal, computed_columns
-from attain.schema.evaluator import evaluate
 from attain.schema.feature import Feature
-from attain.schema.formulas import Formula, Implication
+from attain.schema.formulas import Formula, Implication, evaluate
 from attain.schema.language import parse_rule
 from attain.schema.law_candidates import LARGEST_RATE, Relation, rate
 from attain.schema.law_selection import Determines, Excludes, Statement, StateSet, Within, findings

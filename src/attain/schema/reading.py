@@ -61,12 +61,19 @@ def read_columns(
     return values
 
 
+def check_columns(name: str, columns: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuses a frame that lacks some of the columns of a schema."""
+    if absent := [column for column in wanted if column not in columns]:
+        raise DataError(
+            f"{name} lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}"
+        )
+
+
 def read_frame(frame: Frame, features: Sequence[Feature]) -> np.ndarray:
     """The columns of these features in a frame of any library as a matrix (n, d), in the features' order."""
     names = [feature.name for feature in features]
     native, library, columns = open_frame(frame, "frame", names)
-    if absent := [name for name in names if name not in columns]:
-        raise DataError(f"frame lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}")
+    check_columns("frame", columns, names)
     return read_columns(library.read(native), features, library.labels(native), library)
 
 

@@ -20,7 +20,6 @@ from attain.core.errors import AttainError, SchemaError, listed
 from attain.schema.feature import Feature, Kind
 from attain.schema.formulas import Comparison, Expression, Formula
 from attain.schema.language import parse_expression, parse_rule
-from attain.schema.text import schema_table
 
 if TYPE_CHECKING:
     from attain.core.frames import Frame
@@ -157,22 +156,22 @@ class Schema:
         """
         from attain.schema.infer import infer
 
-        return infer(frame, immutable=immutable, kinds=kinds, rules=rules, laws=laws)
+        return infer(frame, immutable, kinds, rules, laws)
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str]) -> Schema:
         """The schema in a TOML file or text, such as `to_toml` writes: a path, or the text itself."""
-        from attain.schema.toml import read, read_file
+        from attain.schema.text import from_toml, read_file
 
         if isinstance(source, PathLike) or ("\n" not in source and source.endswith(".toml")):
             return read_file(source)
-        return read(source)
+        return from_toml(source)
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
         """The schema as TOML text to read and edit, also written to a `path`; `Schema.from_toml` restores it."""
-        from attain.schema.toml import write
+        from attain.schema.text import to_toml
 
-        return write(self, path)
+        return to_toml(self, path)
 
     def __len__(self) -> int:
         return len(self.features)
@@ -193,6 +192,8 @@ class Schema:
         return f"<Schema of {len(self)} features, {len(self.immutable)} of them immutable{rules}{laws}>"
 
     def __str__(self) -> str:
+        from attain.schema.text import schema_table
+
         return schema_table(self)
 
     @cached_property
@@ -249,11 +250,6 @@ class Schema:
         return np.array([feature.fillable for feature in self.features], dtype=bool)
 
     @cached_property
-    def given_numbers(self) -> np.ndarray:
-        """Which features are numbers that are not computed from others, (d,)."""
-        return np.array([feature.numeric and feature.computed is None for feature in self.features], dtype=bool)
-
-    @cached_property
     def costs(self) -> np.ndarray:
         """What a change of each feature weighs, (d,)."""
         return np.array([feature.cost for feature in self.features], dtype=np.float64)
@@ -264,13 +260,9 @@ class Schema:
         return np.array([feature.suggested for feature in self.features], dtype=np.float64).reshape(-1, 2).T
 
     @cached_property
-    def reaches(self) -> tuple[np.ndarray, np.ndarray]:
-        """How far a cell of each feature may go down (≤ 0) and up, by its direction and range, (d,) each."""
-        down = [0.0 if f.direction == "increase" else f.range[0] for f in self.features]
-        up = [0.0 if f.direction == "decrease" else f.range[1] for f in self.features]
-        ends = ((down, -math.inf), (up, math.inf))
-        least, most = (np.array([end if far is None else far for far in given], float) for given, end in ends)
-        return least, most
+    def reaches(self) -> np.ndarray:
+        """How far a cell of each feature may go down (≤ 0) and up, by its direction and range, (2, d)."""
+        return np.array([feature.reaches for feature in self.features], dtype=np.float64).T
 
     @cached_property
     def codes(self) -> np.ndarray:

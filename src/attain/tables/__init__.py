@@ -3,11 +3,9 @@
 from attain.core.arrays import unchanged
 from attain.engine.cells import on_grid, snapped, spacing
 from attain.schema.feature import ordinary
-from attain.tables.labels import desired_labels, read_labels
 from attain.tables.region import KINDS_OF_VIOLATION, Region
 from attain.tables.rules import RuleBook
-from attain.tables.table import Errors, Layout, Table, is_on_grid, without_unseen
-from attain.tables.timing import Timing
+from attain.tables.table import Errors, Layout, Table, desired_labels, is_on_grid, read_labels, without_unseen
 
 __all__ = [
     "KINDS_OF_VIOLATION",
@@ -16,7 +14,6 @@ __all__ = [
     "Region",
     "RuleBook",
     "Table",
-    "Timing",
     "desired_labels",
     "is_on_grid",
     "on_grid",

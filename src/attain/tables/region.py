@@ -10,7 +10,7 @@ last check relies on.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,9 +23,8 @@ from attain.engine.settle import Settler
 from attain.schema.constraints import Constraints
 from attain.schema.feature import VALUE, Feature, ordinary
 from attain.schema.schema import Rule, Schema
-from attain.tables.rules import RuleBook
+from attain.tables.rules import RuleBook, Timing
 from attain.tables.table import Table, is_on_grid, ordinary_cells
-from attain.tables.timing import Timing
 
 KINDS_OF_VIOLATION = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
 """The kinds of violation, besides the rules between features, which have their text."""
@@ -103,7 +102,7 @@ class Region:
         frozen = ~schema.searched | (missing & ~schema.fillable)
         # limits of the schema
         low, high = _absolute(schema, factuals, on_scale, observed)
-        _tighten(low, high, slice(None), factuals, on_scale, "any", schema.reaches)
+        _tighten(low, high, slice(None), factuals, on_scale, schema.reaches)
         cost = np.tile(schema.costs, (n, 1))
         max_changes = np.full(n, d)
         max_months = np.full(n, math.inf if schema.max_months is None else float(schema.max_months))
@@ -150,7 +149,7 @@ class Region:
         for j, pace in timing.paces:
             feature, cells, farthest = self.schema.features[j], own[:, j], timing.reach(pace, limit)
             if feature.ordered:
-                _tighten(low, high, j, cells, ordinary(feature, cells), "any", (-farthest, farthest))
+                _tighten(low, high, j, cells, ordinary(feature, cells), (-farthest, farthest))
             else:
                 near = (~np.isnan(cells) & (farthest < 1))[:, None]
                 states[j] = states[j] & (~near | (np.arange(len(feature.levels)) == cells[:, None]))
@@ -308,8 +307,8 @@ class Region:
             if j not in self.book.following:  # frozen for searches, it moves with its columns: `derived` checks it
                 broken["immutable"] |= moved & self.frozen[owners, j]
             broken["level"] |= moved & np.isnan(rows[:, j])
-            add = self._add_number_violations if self.schema.features[j].numeric else self._add_level_violations
-            add(broken, j, rows[:, j], moved, owners)
+            for kind, violates in self._cell_violations(j, rows[:, j], owners):
+                broken[kind] |= moved & violates
         if self.book.timing is not None:
             broken["months"] = self._months_broken(self.book.timing, rows, owners)
         broken["max_changes"] = self.changed(rows, owners).sum(axis=1) > self.max_changes[owners]
@@ -325,28 +324,26 @@ class Region:
             broken[rule.text] = broken.get(rule.text, False) | breaks[:, k]
         return broken
 
-    def _add_number_violations(
-        self, broken: dict[str, np.ndarray], j: int, cells: np.ndarray, moved: np.ndarray, owners: np.ndarray
-    ) -> None:
+    def _cell_violations(self, j: int, cells: np.ndarray, owners: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """Kinds of violations that cells of column j may have, each with the cells that do."""
         feature = self.schema.features[j]
-        on_scale = moved & ordinary(feature, cells)
-        with np.errstate(invalid="ignore"):
-            outside = (cells < self.low[owners, j]) | (cells > self.high[owners, j]) | np.isinf(cells)
-        broken["bounds"] |= on_scale & outside
-        broken["grid"] |= on_scale & ~is_on_grid(cells, feature.step)
+        if not feature.numeric:
+            known = (cells >= 0) & (cells < len(feature.levels)) & (cells == np.rint(cells))
+            yield "level", ~known
+            yield "transition", known & ~self._may_take(j, np.where(known, cells, 0).astype(np.intp), owners)
+            return
+        on_scale = ordinary(feature, cells)
+        yield "bounds", on_scale & self._outside(j, cells, owners)
+        yield "grid", on_scale & ~is_on_grid(cells, feature.step)
         if feature.special:
             allowed = self.states[j][owners]
-            broken["transition"] |= on_scale & ~allowed[:, -1]
+            yield "transition", on_scale & ~allowed[:, -1]
             for k, code in enumerate(feature.special):
-                broken["transition"] |= moved & (cells == code) & ~allowed[:, k]
+                yield "transition", (cells == code) & ~allowed[:, k]
 
-    def _add_level_violations(
-        self, broken: dict[str, np.ndarray], j: int, cells: np.ndarray, moved: np.ndarray, owners: np.ndarray
-    ) -> None:
-        known = (cells >= 0) & (cells < len(self.schema.features[j].levels)) & (cells == np.rint(cells))
-        broken["level"] |= moved & ~known
-        codes = np.where(known, cells, 0).astype(np.intp)
-        broken["transition"] |= moved & known & ~self._may_take(j, codes, owners)
+    def _outside(self, j: int, cells: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return (cells < self.low[owners, j]) | (cells > self.high[owners, j]) | ~np.isfinite(cells)
 
     def _months_broken(self, timing: Timing, rows: np.ndarray, owners: np.ndarray) -> np.ndarray:
         """The rows whose clocks do not show the months that they take, or that take too long."""
@@ -364,9 +361,7 @@ class Region:
             moved = ~unchanged(cells, own[:, j])
             broken |= ~unchanged(cells, expected[:, j])
             if self.schema.features[j].numeric:
-                with np.errstate(invalid="ignore"):
-                    outside = (cells < self.low[owners, j]) | (cells > self.high[owners, j]) | ~np.isfinite(cells)
-                broken |= outside & moved
+                broken |= moved & self._outside(j, cells, owners)
             else:
                 at = np.flatnonzero(moved & ~np.isnan(cells))
                 broken[at] |= ~self._may_take(j, cells[at].astype(np.intp), owners[at])
@@ -379,7 +374,8 @@ def _absolute(
     """The limits that hold for all rows, (n, d) each; those of a row outside them reach to where it is."""
     low, high = schema.suggested
     if observed is not None:
-        held = schema.given_numbers & ~np.isnan(observed[0])
+        given = [feature.numeric and feature.computed is None for feature in schema]
+        held = given & ~np.isnan(observed[0])
         low, high = np.where(held, np.fmax(low, observed[0]), low), np.where(held, np.fmin(high, observed[1]), high)
     return np.where(on_scale, np.fmin(own, low), low), np.where(on_scale, np.fmax(own, high), high)
 
@@ -390,13 +386,11 @@ def _tighten(
     j: int | slice,
     own: np.ndarray,
     on_scale: np.ndarray,
-    direction: str,
-    reach: tuple[float | np.ndarray | None, float | np.ndarray | None],
+    reach: tuple[float, float] | tuple[np.ndarray, np.ndarray] | np.ndarray,
     owners: np.ndarray | slice = slice(None),
 ) -> None:
-    """Narrows limits in place to what directions and ranges leave from the own value; without one they stay."""
-    down = 0.0 if direction == "increase" else -math.inf if reach[0] is None else reach[0]
-    up = 0.0 if direction == "decrease" else math.inf if reach[1] is None else reach[1]
+    """Narrows limits in place to how far cells may go down and up from the own value."""
+    down, up = reach
     # 0.7 + 0.1 is slightly less than 0.8, which a range of 0.1 is meant to reach
     slack = np.where(np.isfinite(own), 1e-12 * np.abs(own), 0.0)
     least = own + down - np.where(np.equal(down, 0), 0.0, slack)
@@ -421,7 +415,7 @@ def _tighten_owners(
         j, limits = schema.position(name), given.limits(schema[name])
         cells = factuals[owners, j]
         on_scale = ordinary(schema.features[j], cells)
-        _tighten(low, high, j, cells, on_scale, limits.direction, limits.range, owners)
+        _tighten(low, high, j, cells, on_scale, limits.reaches, owners)
         # a cell outside these limits may keep its value; a new value must be inside
         floor, ceiling = limits.suggested
         low[owners, j] = np.maximum(low[owners, j], floor)

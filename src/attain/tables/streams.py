@@ -13,19 +13,7 @@ import pandas as pd
 from attain.core.errors import DataError, FileError, listed
 from attain.core.files import file_digest
 from attain.schema import Schema
-from attain.tables.files import (
-    PARQUET,
-    UNNAMED_INDEX,
-    chosen_columns,
-    column_of,
-    columns_of,
-    converted,
-    csv_options,
-    ending_of,
-    parquet_module,
-    reading_csv,
-    reading_parquet,
-)
+from attain.tables import files
 
 _BLOCK: Final = 2**20
 """Bytes read at once."""
@@ -52,9 +40,9 @@ class PeopleStream:
     def __init__(self, path: str, schema: Schema, *, index: str | None = None, separator: str | None = None) -> None:
         self.path, self.schema, self._separator = path, schema, separator
         self.files = _files(path)
-        self.is_csv = ending_of(self.files[0]) not in PARQUET
-        columns = columns_of(self.files[0], separator)
-        self.index, self._features = chosen_columns(self.files[0], columns, schema, index=index)
+        self.is_csv = files.ending_of(self.files[0]) not in files.PARQUET
+        columns = files.columns_of(self.files[0], separator)
+        self.index, self._features = files.chosen_columns(self.files[0], columns, schema, index=index)
         """The column with the names of people; None where they are numbered."""
         if not self.is_csv and self.index is None:
             self.index = self._written_index()
@@ -64,14 +52,16 @@ class PeopleStream:
     @property
     def index_name(self) -> str | None:
         """The name of the index; None where it is unknown."""
-        return None if not self.index or UNNAMED_INDEX.fullmatch(self.index) else self.index
+        return None if not self.index or files.UNNAMED_INDEX.fullmatch(self.index) else self.index
 
     @cached_property
     def integers(self) -> bool:
         """Whether people's names are integers; words of a CSV file are not."""
         if self.index is None or self.is_csv:
             return self.index is None
-        return _is_integer(self._opened(self.files[0]).schema_arrow.field(self.index).type)
+        import pyarrow
+
+        return bool(pyarrow.types.is_integer(self._opened(self.files[0]).schema_arrow.field(self.index).type))
 
     @cached_property
     def rows(self) -> int:
@@ -125,7 +115,7 @@ class PeopleStream:
                 stop = start + file.metadata.row_group(group).num_rows
                 if stop > start and needed(start, stop - 1):
                     at = start
-                    with reading_parquet(path):
+                    with files.reading_parquet(path):
                         for batch in file.iter_batches(_BATCH, [group], self._wanted, use_threads=False):
                             yield at, batch
                             at += batch.num_rows
@@ -134,8 +124,8 @@ class PeopleStream:
     def _csv_batches(self) -> Iterator[Any]:
         import pyarrow.csv
 
-        with reading_csv(self.path):
-            options = csv_options(self.path, self._separator, self._wanted, pyarrow.string())
+        with files.reading_csv(self.path):
+            options = files.csv_options(self.path, self._separator, self._wanted, pyarrow.string())
             options["read_options"].block_size = _BLOCK
             with pyarrow.csv.open_csv(self.path, **options) as reader:
                 yield from (batch for batch in reader if batch.num_rows)
@@ -147,7 +137,10 @@ class PeopleStream:
         if self.is_csv:
             cells = {name: pd.Categorical(table[name].dictionary_encode().to_pandas()) for name in self._features}
             frame = pd.DataFrame(
-                {name: converted(cells[name], partial(column_of, feature=self.schema[name])) for name in self._features}
+                {
+                    name: files.converted(cells[name], partial(files.column_of, feature=self.schema[name]))
+                    for name in self._features
+                }
             )
         else:
             frame = table.select(self._features).to_pandas(ignore_metadata=True)
@@ -158,8 +151,8 @@ class PeopleStream:
         return frame
 
     def _opened(self, path: str) -> Any:
-        with reading_parquet(path):
-            file = parquet_module().ParquetFile(path, buffer_size=_BLOCK, pre_buffer=False)
+        with files.reading_parquet(path):
+            file = files.parquet_module().ParquetFile(path, buffer_size=_BLOCK, pre_buffer=False)
         absent = [name for name in self._wanted if name not in file.schema_arrow.names]
         if absent:
             raise DataError(f"{path!r} lacks columns that {self.files[0]!r} has: {listed(absent)}")
@@ -167,21 +160,15 @@ class PeopleStream:
 
     def _written_index(self) -> str | None:
         """The column with the index that pandas wrote into the file."""
-        with reading_parquet(self.files[0]):
-            written = (parquet_module().read_schema(self.files[0]).pandas_metadata or {}).get("index_columns", [])
+        with files.reading_parquet(self.files[0]):
+            written = (files.parquet_module().read_schema(self.files[0]).pandas_metadata or {}).get("index_columns", [])
         return written[0] if len(written) == 1 and isinstance(written[0], str) else None
 
 
 def _files(path: str) -> list[str]:
     if not Path(path).is_dir():
         return [path]
-    files = sorted(str(file) for file in Path(path).iterdir() if ending_of(str(file)) in PARQUET)
-    if not files:
+    found = sorted(str(file) for file in Path(path).iterdir() if files.ending_of(str(file)) in files.PARQUET)
+    if not found:
         raise FileError(f"the folder {path!r} has no Parquet files; name a folder that has, or a file")
-    return files
-
-
-def _is_integer(dtype: Any) -> bool:
-    import pyarrow
-
-    return bool(pyarrow.types.is_integer(dtype))
+    return found

@@ -1,4 +1,4 @@
-"""Frames as a float64 matrix, and rows of the matrix as frames of the same kind.
+"""Frames as a float64 matrix, and rows of the matrix as frames of the same kind; labels and groups of rows.
 
 `Table.read` checks a frame against a schema and holds it as a matrix. A `Layout` remembers how the frame looked
 (library, column order, dtypes), so that rows of the matrix can be written the same way, for the model and for the
@@ -12,17 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from attain.core.arrays import BoolArray, FloatArray, unchanged
+from attain.core.arrays import BoolArray, FloatArray, is_missing, unchanged
 from attain.core.errors import DataError, listed
 from attain.core.frames import Frame, Library, library_named, open_frame
+from attain.core.intervals import bands
+from attain.core.text import plain
 from attain.engine.cells import on_grid
-from attain.schema.feature import Feature
-from attain.schema.reading import ReadRows, read_columns, read_rows
+from attain.schema.feature import Feature, ordinary
+from attain.schema.reading import ReadRows, check_columns, read_columns, read_rows
 from attain.schema.schema import Schema
+from attain.schema.text import described
 
 Errors: TypeAlias = Literal["raise", "status"]
 """How a row that cannot be read is reported: by an exception, or by its status."""
@@ -57,12 +60,8 @@ class Layout:
     @property
     def narrow(self) -> dict[int, type[np.floating[Any]]]:
         """By position, the columns whose floats have fewer than 64 bits."""
-        found = {}
-        for j, name in enumerate(self.schema.names):
-            kind = self.library.narrow(self.dtypes[name])
-            if kind is not None:
-                found[j] = kind
-        return found
+        kinds = ((j, self.library.narrow(self.dtypes[name])) for j, name in enumerate(self.schema.names))
+        return {j: kind for j, kind in kinds if kind is not None}
 
     def frame(self, values: np.ndarray, library: str | None = None, columns: Sequence[str] | None = None) -> Frame:
         """Rows of the matrix as a frame with the dtypes and the column order of the one that was read.
@@ -93,19 +92,15 @@ class Layout:
         features = []
         for j, feature, wider in self.places.values():
             features.append(wider if (values[:, j] >= len(feature.levels)).any() else feature)
-        if all(f.numeric for f in features):
-            return ordered
-        if all(f.numeric or all(isinstance(level, int | float) for level in f.levels) for f in features):
-            for j, feature in enumerate(features):
-                if not feature.numeric:
-                    ordered[:, j] = _gathered(np.array([*feature.levels, math.nan], dtype=np.float64), ordered[:, j])
-            return ordered
-        objects = ordered.astype(object)
+        numbers = all(isinstance(level, int | float) for feature in features for level in feature.levels)
+        cells = ordered if numbers else ordered.astype(object)
         for j, feature in enumerate(features):
             if not feature.numeric:
-                missing = self.library.missing(self.dtypes[feature.name])
-                objects[:, j] = _gathered(np.array([*feature.levels, missing], dtype=object), ordered[:, j])
-        return objects
+                missing = math.nan if numbers else self.library.missing(self.dtypes[feature.name])
+                levels = np.array([*feature.levels, missing], dtype=cells.dtype)
+                codes = np.where(np.isnan(ordered[:, j]), len(feature.levels), ordered[:, j])
+                cells[:, j] = levels[codes.astype(np.intp)]
+        return cells
 
     def value(self, name: str, cell: float) -> Any:
         """One cell of the matrix for display: a number, a level, or None where it is missing."""
@@ -116,10 +111,6 @@ class Layout:
             return (*feature.levels, *self.unseen.get(name, ()))[int(cell)]
         integral = feature.integral or self.library.is_integer(self.dtypes[name])
         return int(cell) if integral and cell.is_integer() else cell
-
-
-def _gathered(levels_then_missing: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    return levels_then_missing[np.where(np.isnan(codes), len(levels_then_missing) - 1, codes).astype(np.intp)]
 
 
 @dataclass(frozen=True)
@@ -155,7 +146,12 @@ class Table:
             value and the remedy; or with "status" put its row among the `refused`.
         """
         native, library, columns = open_frame(frame, name, schema.names)
-        _check_columns(columns, schema, name)
+        check_columns(name, columns, schema.names)
+        if extra := [column for column in columns if column not in schema]:
+            raise DataError(
+                f"{name} has columns that the schema does not have: {listed(extra)}; drop them, or add them to the "
+                "schema (as immutable, if they only describe the row)"
+            )
         labels, opened = library.labels(native), library.opened(native)
         dtypes = dict(zip(opened, map(library.dtype, opened.values()), strict=True))
         schema = _with_steps(schema, library, dtypes)
@@ -212,20 +208,6 @@ def _common_multiple(step: float | None, other: float | None) -> float | None:
     return float(Fraction(math.lcm(a.numerator, b.numerator), math.gcd(a.denominator, b.denominator)))
 
 
-def _check_columns(columns: Sequence[str], schema: Schema, name: str) -> None:
-    absent = sorted(set(schema.names).difference(columns), key=schema.position)
-    if absent:
-        raise DataError(
-            f"{name} lacks columns that the schema has: {listed(absent)}; its columns are {listed(columns)}"
-        )
-    extra = sorted(set(columns).difference(schema.names), key=list(columns).index)
-    if extra:
-        raise DataError(
-            f"{name} has columns that the schema does not have: {listed(extra)}; drop them, or add them to the schema "
-            "(as immutable, if they only describe the row)"
-        )
-
-
 def is_on_grid(values: np.ndarray, step: float | None) -> np.ndarray:
     """Whether each value is a grid value."""
     return np.asarray(on_grid(values, step) == values)
@@ -247,3 +229,66 @@ def without_unseen(schema: Schema, rows: FloatArray) -> FloatArray:
             rows = rows.copy()
             rows[unseen, j] = np.nan
     return rows
+
+
+_MOST: Final = 8
+"""A column with more distinct numbers than this is cut into bands."""
+
+
+def read_labels(y: Any, rows: Sequence[Any], part: str = "") -> np.ndarray:
+    """The labels as an array of Python objects, one for each row; None where one is missing.
+
+    `rows` are the row labels of X. A pandas series whose index holds the same row labels in another order is reordered.
+    With `part="_test"` messages are about `y_test` and `X_test`.
+    """
+    y = _in_order(y, rows)
+    values = y.to_numpy() if hasattr(y, "to_numpy") else y.to_pylist() if hasattr(y, "to_pylist") else y
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DataError(f"y{part} must hold one label for each row, got rows of different lengths") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"y{part} must hold one label for each row, got {array.ndim} dimensions")
+    if len(array) != len(rows):
+        raise DataError(f"y{part} has {len(array)} labels, but X{part} has {len(rows)} rows")
+    items = array.tolist()
+    result = np.empty(len(items), dtype=object)
+    result[:] = [None if is_missing(item) else item for item in items]
+    if all(item is None for item in result):
+        raise DataError(f"y{part} has no labels, only missing values; omit it if the labels are unknown")
+    return result
+
+
+def _in_order(y: Any, rows: Sequence[Any]) -> Any:
+    """A pandas series in the order of the rows, if its index holds the same labels, each once."""
+    index = getattr(y, "index", None)
+    if index is None or callable(index) or not hasattr(y, "reindex"):
+        return y
+    own, wanted = list(index), list(rows)
+    same_labels = len(own) == len(wanted) == len(set(wanted)) and set(own) == set(wanted)
+    return y.reindex(wanted) if own != wanted and same_labels else y
+
+
+def desired_labels(labels: np.ndarray, target: Any) -> np.ndarray:
+    """Which labels equal the target."""
+    desired = np.array([label is not None and label == target for label in labels], dtype=bool)
+    if not desired.any():
+        seen = dict.fromkeys(label for label in labels if label is not None)
+        raise DataError(
+            f"the target is {target!r}, but the labels are {listed(seen)}; call the model's "
+            "classes by the same names. To change only what texts say, use class_names (--class-names)"
+        )
+    return desired
+
+
+def column_groups(table: Table, column: str) -> list[str]:
+    """The group of each row: a level, or a band of numbers; special codes and missing cells are groups of their own."""
+    feature, cells = table.schema[column], table.values[:, table.schema.position(column)]
+    shown = [plain(described(table.layout.value(column, float(cell)), feature)) for cell in cells]
+    names = np.array(shown, dtype=object)
+    known = ordinary(feature, cells)
+    if feature.numeric and len(np.unique(cells[known])) > _MOST:
+        names[known] = bands(cells[known])
+    return names.tolist()
