@@ -129,20 +129,12 @@ def _service(arguments: Arguments) -> dict[str, Any]:
     if missing := [name for name, value in needed.items() if value is None]:
         raise AttainError(f"serve needs {', '.join(missing)}; `attain serve --demo` needs no files")
     explainer, model, target = read_request(arguments)
-    people = (
-        None
-        if arguments.people is None
-        else read_people(arguments, arguments.people, explainer.population_.schema).frame
-    )
-    title = {} if arguments.title is None else {"title": arguments.title}
-    return {
-        "explainer": explainer,
-        "model": model,
-        "target": target,
-        "people": people,
-        "texts": arguments.texts,
-        **title,
-    }
+    given = {"explainer": explainer, "model": model, "target": target, "texts": arguments.texts}
+    if arguments.people is not None:
+        given["people"] = read_people(arguments, arguments.people, explainer.population_.schema).frame
+    if arguments.title is not None:
+        given["title"] = arguments.title
+    return given
 
 
 def verify_log(arguments: Arguments) -> int:

@@ -68,16 +68,13 @@ def evaluate(arguments: Arguments) -> int:
         about = {"target": answers.target, "probability": answers.probability}
         return RealPeople(answers.schema, model, **training, **about)
 
-    answers = (
-        _table(arguments, arguments.result, schema, model, training["X_train"]) if whole is None else _whole(whole)
-    )
+    about_table = (schema, model, training["X_train"])
+    answers = _answers(arguments, arguments.result, whole, *about_table)
     against = real_people_of(answers)
     evaluation = _evaluation(arguments, answers, against)
     methods = {answers.method: evaluation}
     for path in arguments.against:
-        other = (
-            _whole(read_whole(path)) if is_json(path) else _table(arguments, path, schema, model, training["X_train"])
-        )
+        other = _answers(arguments, path, read_whole(path) if is_json(path) else None, *about_table)
         same = other[1:4] == answers[1:4]
         name = other.method if other.method not in methods else path if path not in methods else f"{path} again"
         methods[name] = _evaluation(arguments, other, against if same else real_people_of(other))
@@ -116,12 +113,12 @@ def _schema(arguments: Arguments, whole: Counterfactuals | None) -> Schema:
     return read_file(arguments.schema)
 
 
-def _whole(result: Counterfactuals) -> _Answers:
-    return _Answers(result.method, result.table.schema, result.target, result.probability, [result])
-
-
-def _table(arguments: Arguments, path: str, schema: Schema, model: Model, train: pd.DataFrame) -> _Answers:
-    """Answers in a folder that `attain explain` wrote, or in a table of any other tool."""
+def _answers(
+    arguments: Arguments, path: str, whole: Counterfactuals | None, schema: Schema, model: Model, train: pd.DataFrame
+) -> _Answers:
+    """Those of a whole result, or else in a folder that `attain explain` wrote, or in a table of any other tool."""
+    if whole is not None:
+        return _Answers(whole.method, whole.table.schema, whole.target, whole.probability, [whole])
     reading = {"index": arguments.index, "separator": arguments.separator}
     if Path(path).is_dir():
         folder = AnswersFolder(path, arguments.people, schema, **reading)

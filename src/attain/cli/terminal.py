@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
 
-from attain.core.files import plain_json
+from attain.core import files
 from attain.core.text import CONTROLS, disarmed, window, wrapped
 
 _WIDEST = 100
@@ -114,5 +114,5 @@ def say_json(value: Any) -> None:
 
 def as_json(value: Any) -> str:
     """A JSON text; NaN and infinity, which JSON lacks, become null, and control characters their codes."""
-    text = json.dumps(plain_json(value), ensure_ascii=False, indent=2)
+    text = json.dumps(files.as_json(value, infinite=lambda _: None), ensure_ascii=False, indent=2)
     return CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -6,7 +6,6 @@ comment is a seal: the hash of every byte before it. Nothing in the file is ever
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -19,7 +18,7 @@ import numpy as np
 
 from attain.core import files
 from attain.core.errors import FileError, unread
-from attain.core.files import RESULT, readable, write_atomically
+from attain.core.files import RESULT, file_digest, readable, write_atomically
 
 FORMAT: Final = "attain-explainer-1"
 MANIFEST: Final = "manifest.json"
@@ -56,7 +55,7 @@ def sealed(members: Mapping[str, bytes]) -> bytes:
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data)
         archive.comment = bytes(_SEAL_LENGTH)
     body = buffer.getvalue()[:-_SEAL_LENGTH]
-    return body + _SEAL + _hash(body).encode()
+    return body + _SEAL + file_digest(body).encode()
 
 
 def read(path: str | os.PathLike[str], texts: set[str]) -> Contents:
@@ -113,7 +112,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
             content = file.read(size + _SEAL_LENGTH)
     except OSError as error:
         raise unread(path, error) from None
-    if content[size:] != _SEAL + _hash(memoryview(content)[:size]).encode():
+    if content[size:] != _SEAL + file_digest(memoryview(content)[:size]).encode():
         raise refused(path, "it was altered or damaged after it was written; save the explainer again")
     return content
 
@@ -143,10 +142,6 @@ def check_keys(path: str | os.PathLike[str], where: str, value: Mapping[str, Any
 def refused(path: str | os.PathLike[str], reason: str) -> FileError:
     """The error for a file that is not read."""
     return FileError(f"{str(path)!r} is refused: {reason}")
-
-
-def _hash(data: bytes | memoryview) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def _json(value: Any) -> str:

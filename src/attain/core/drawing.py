@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from textwrap import wrap
-from types import MappingProxyType
 from typing import Any, Final
 
 from attain.core.errors import MissingExtraError
 from attain.core.files import write_atomically
 from attain.core.text import plain
 
-COLOURS: Final[Mapping[str, str]] = MappingProxyType(
-    {
+COLOURS: Final[Mapping[str, str]] = {
         "blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "vermilion": "#D55E00",
         "purple": "#CC79A7", "sky": "#56B4E9", "yellow": "#F0E442", "black": "#222222", "grey": "#999999",
-    }
-)  # fmt: skip
+}  # fmt: skip
 """Okabe and Ito's palette, which colour-blind readers can distinguish."""
 FAINT: Final = "#5f6670"
 """For text that is read second: dark enough for small print."""
@@ -44,9 +41,7 @@ _PARTS: Final = re.compile(r"[A-Z]+[^A-Z_./-]*[_./-]*|[^A-Z_./-]+[_./-]*|[_./-]+
 """The parts of a word that may stand on separate lines."""
 _HEADLINE: Final = "headline"
 """Marks a title and the text below it."""
-_METADATA: Final[Mapping[str, Any]] = MappingProxyType(
-    {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
-)
+_METADATA: Final[Mapping[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
 def style() -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import math
 import os
 import re
 import secrets
@@ -141,29 +140,17 @@ def parse_json(content: str | bytes) -> Any:
     return value
 
 
-def plain_json(value: Any) -> Any:
-    """A value of what JSON has: NaN and infinity become None, and anything that JSON lacks a text."""
-    if isinstance(value, Mapping):
-        return {str(key): plain_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_json(item) for item in value]
-    value = value.item() if hasattr(value, "dtype") else value
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
-
-
-def as_json(value: Any) -> Any:
-    """A value as JSON holds it: tuples and arrays as lists, what JSON lacks as text."""
+def as_json(value: Any, *, infinite: Callable[[float], str | None] = str) -> Any:
+    """A value as JSON holds it: tuples and arrays as lists, NaN and infinity by `infinite`, what JSON lacks as text."""
     value = value.tolist() if isinstance(value, np.ndarray) else as_python(value)
     if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
+        return {str(key): as_json(item, infinite=infinite) for key, item in value.items()}
     if isinstance(value, set | frozenset):
-        return sorted((as_json(item) for item in value), key=str)
+        return sorted((as_json(item, infinite=infinite) for item in value), key=str)
     if isinstance(value, tuple | list):
-        return [as_json(item) for item in value]
+        return [as_json(item, infinite=infinite) for item in value]
     if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
+        return infinite(value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
@@ -256,9 +243,9 @@ def _write(path: str | os.PathLike[str], content: bytes, mode: int, name: Callab
         raise FileError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
 
 
-def file_digest(file: str | bytes | os.PathLike[str]) -> str:
+def file_digest(file: str | bytes | memoryview | os.PathLike[str]) -> str:
     """The SHA-256 of a file, given by its path or as its bytes, in hexadecimal."""
-    if isinstance(file, bytes):
+    if isinstance(file, bytes | memoryview):
         return hashlib.sha256(file).hexdigest()
     with open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

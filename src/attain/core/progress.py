@@ -40,16 +40,19 @@ class ProgressBar:
             if time.monotonic() - self._started < DELAY or not sys.stderr.isatty():
                 return
             self._bar = _bar()
-            self._bar.add_task(self._label, total=self._total, unit=self._unit, speed="", left="", share="")
+            self._bar.add_task(self._label, total=self._total, unit=self._unit, figures="")
             self._bar.start()
         speed = self._done / (time.monotonic() - self._started)
         left = max(self._total - self._done, 0) / speed if speed else None
+        figures = (
+            f"{speed:,.0f} {self._unit}/s" if speed >= 10 else f"{speed:.2g} {self._unit}/s",
+            "" if left is None else f"{timedelta(seconds=round(left))} left",
+            "" if found is None else _share(self._found, self._asked),
+        )
         self._bar.update(
             self._bar.task_ids[0],
             completed=self._done,
-            speed=f"{speed:,.0f} {self._unit}/s" if speed >= 10 else f"{speed:.2g} {self._unit}/s",
-            left="" if left is None else f"{timedelta(seconds=round(left))} left",
-            share="" if found is None else _share(self._found, self._asked),
+            figures=" ".join(filter(None, figures)),
         )
 
     def close(self) -> None:
@@ -75,9 +78,7 @@ def _bar() -> Progress:
     return Progress(
         *wide,
         MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.fields[share]}"),
+        TextColumn("{task.fields[figures]}"),
         console=_console(),
         transient=True,
         redirect_stdout=False,

@@ -67,9 +67,9 @@ def wrapped(text: str, width: int | None = None, indent: str = "") -> str:
     )
 
 
-def folded(text: str, width: int | None = None, indent: int = 0) -> str:
+def folded(text: str, width: int | None = None) -> str:
     """A paragraph of at most `width` columns, measured in the terminal; words that are longer are broken."""
-    return _rendered(width or window(), Padding(Text(plain(text)), (0, 0, 0, indent)))
+    return _rendered(width or window(), Text(plain(text)))
 
 
 def table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ import pandas as pd
 from attain.core.checks import check_boolean, check_choice, free_name
 from attain.core.errors import AttainError
 from attain.core.files import check_ending, write_atomically
-from attain.core.frames import library_named
 from attain.core.spreadsheets import csv_bytes, excel_bytes
 from attain.schema import Feature
 
@@ -115,15 +114,15 @@ def _answers(result: Counterfactuals) -> pd.DataFrame:
     library, frame = result.table.layout.library, result.table.take(owners, rows)
     if not isinstance(frame, pd.DataFrame):
         opened = library.read(frame)
-        frame = _frame({name: opened[name].to_list() for name in opened.columns})
+        frame = pd.DataFrame({name: opened[name].to_list() for name in opened.columns})
     features = frame.reset_index(drop=True)
     for name in OPTIONAL:
         if not any(leading[name]):
             del leading[name]
-    first = _frame({_person_column(result): leading.pop("person"), **_renamed(leading, features)})
+    first = pd.DataFrame({_person_column(result): leading.pop("person"), **_renamed(leading, features)})
     option = free_name("option", set(features.columns))
     first[option] = first[option].astype("Int64")
-    return pd.concat([first, features, _frame(_renamed(figures, features))], axis=1)
+    return pd.concat([first, features, pd.DataFrame(_renamed(figures, features))], axis=1)
 
 
 def _renamed(columns: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
@@ -134,7 +133,7 @@ def _renamed(columns: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
 def _figures(result: Counterfactuals) -> pd.DataFrame:
     best = {name: _in_points(name, result.best_figure(name)) for name in result.option_figures}
     figures = {**result.person_figures, **best}
-    return _frame({free_name(_person_column(result), figures): list(result.table.labels), **figures})
+    return pd.DataFrame({free_name(_person_column(result), figures): list(result.table.labels), **figures})
 
 
 def _in_points(name: str, values: np.ndarray) -> np.ndarray:
@@ -252,7 +251,7 @@ def _flat(name: str) -> Callable[[Counterfactuals], pd.DataFrame]:
         people = columns.pop("person")
         if "levels" in columns:
             columns["levels"] = [", ".join(levels) for levels in columns["levels"]]
-        return _frame({free_name(_person_column(result), columns): people, **columns})
+        return pd.DataFrame({free_name(_person_column(result), columns): people, **columns})
 
     return frame
 
@@ -270,10 +269,6 @@ _FIELDS: Final = {name: long.field for name, long in LONG.items() if long.field}
     "settings": "settings",
 }
 """The field of a result without which it does not have a table."""
-
-
-def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
-    return cast(pd.DataFrame, library_named("pandas").make(columns))
 
 
 def _person_column(result: Counterfactuals) -> str:

@@ -351,7 +351,8 @@ def _shift_lanes(ax: Any, title: str, people: ChangesByGroup) -> None:
         _lanes_frame(ax, people)
         ax.axvline(0, color=COLOURS["black"], lw=0.9, zorder=1)
         for row, (_, moves) in enumerate(people.levers):
-            for y, part, (colour, marker, _) in zip(_lanes(row, people, height), moves, LOOKS, strict=False):
+            for lane, (part, (colour, marker, _)) in enumerate(zip(moves, LOOKS, strict=False)):
+                y = row + (lane - (len(moves) - 1) / 2) * height
                 _lane(ax, y, height, part, {"marker": marker, "color": colour, "ls": "", "mew": 0})
                 shade = COLOURS["black"] if part.share else COLOURS["grey"]
                 ax.text(104, y, f"{100 * part.share:.0f} %", va="center", fontsize=8, color=shade)
@@ -360,12 +361,6 @@ def _shift_lanes(ax: Any, title: str, people: ChangesByGroup) -> None:
         ax.set_xticks(range(-100, 101, 50), ["100\ndown", "50", "0", "50", "100\nup"])
         ax.set_xlabel("shift, percentile points", color=FAINT)
         headline(ax, title, people.about)
-
-
-def _lanes(row: int, people: ChangesByGroup, height: float) -> list[float]:
-    """Where the lanes of the groups lie in a row."""
-    count = len(people.groups)
-    return [row + (place - (count - 1) / 2) * height for place in range(count)]
 
 
 def _lanes_frame(ax: Any, people: ChangesByGroup) -> None:

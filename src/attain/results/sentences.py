@@ -82,7 +82,6 @@ def option_sentence(option: Option) -> str:
     if not leading and not option.waits:  # nothing is left for them to follow
         leading, followers = followers, []
     named, unsaid = _few(leading)
-    brought, others = _few(derived)
     needed = actions(named) + ([f"wait {ENGLISH.duration(option.months)}"] if option.waits else [])
     parts = [
         f"For {option.request}, {joined(needed, ', and ')}{_going(followers, len(chosen))}." if needed else "",
@@ -91,12 +90,10 @@ def option_sentence(option: Option) -> str:
         if option.months_needed and not option.waits
         else "",
         *for_typical(option, chosen),
-        f"This brings {joined([*map(_change, brought), *([_more(others).lower()] if others else [])])}."
-        if brought
-        else "",
+        f"This brings {_largest(derived)}." if derived else "",
         *leeway(option, named),
         "" if option.verdict is None else _VERDICTS[option.verdict],
-        *what_for(option),
+        _PURPOSES.get(option.purpose, ""),
         *not_reviewed(option),
     ]
     return " ".join(filter(None, parts))
@@ -104,10 +101,9 @@ def option_sentence(option: Option) -> str:
 
 def _nearest(option: Option, why: str) -> str:
     """A sentence that advises nothing and names the nearest change."""
-    named, others = _few([change for change in option.ordered if change.follows in ("", "relation")])
-    changes = [*map(_change, named), *([_more(others).lower()] if others else [])]
+    changes = _largest([change for change in option.ordered if change.follows in ("", "relation")])
     wait = f", after {ENGLISH.duration(option.months)}" if option.waits else ""
-    said = f"For {option.request}, we found nothing to suggest. What comes nearest would be {joined(changes)}{wait}."
+    said = f"For {option.request}, we found nothing to suggest. What comes nearest would be {changes}{wait}."
     return " ".join([said, why, *not_reviewed(option)])
 
 
@@ -115,6 +111,12 @@ def _few(changes: list[Change]) -> tuple[list[Change], int]:
     """The largest changes, which a sentence names, in their order, and the number of the others."""
     kept = sorted(changes, key=lambda change: -(change.shift or 0))[:_NAMED]
     return [change for change in changes if change in kept], len(changes) - len(kept)
+
+
+def _largest(changes: list[Change]) -> str:
+    """The largest changes in words, and the number of the others."""
+    named, others = _few(changes)
+    return joined([*map(_change, named), *([_more(others).lower()] if others else [])])
 
 
 def _more(count: int) -> str:
@@ -129,15 +131,8 @@ def _names(changes: Sequence[Change]) -> list[str]:
 
 def _going(changes: list[Change], chosen: int) -> str:
     """`; with it goes area from 5 to 4`: what follows by a relation; empty where nothing does."""
-    named, others = _few(changes)
-    going = [*map(_change, named), *([_more(others).lower()] if others else [])]
     goes = "goes" if len(changes) == 1 else "go"
-    return f"; with {'it' if chosen == 1 else 'these'} {goes} {joined(going)}" if going else ""
-
-
-def what_for(option: Option) -> list[str]:
-    """What the option has over the person's other one: less to change, or a record like those of others."""
-    return [_PURPOSES[option.purpose]] if option.purpose else []
+    return f"; with {'it' if chosen == 1 else 'these'} {goes} {_largest(changes)}" if changes else ""
 
 
 def option_facts(option: Option) -> list[str]:

@@ -144,10 +144,6 @@ class ExplainerSuite:
     def _model(self) -> Any:
         return _model(self.models[0])
 
-    @property
-    def _constant(self) -> Any:
-        return _constant(self.models[0])
-
     def _refused(self, number: int) -> pd.DataFrame:
         return _refused(self.models[0]).iloc[:number]
 
@@ -160,7 +156,9 @@ class ExplainerSuite:
         ended = {Status.BUDGET_SPENT, Status.OUT_OF_REACH, Status.NO_CHANGE_FOUND, Status.NOTHING_FREE}
         ended |= {Status.NO_RECOURSE}  # which a method may prove
         for budget in (2, 50, 700):
-            result = self._fitted(budget=budget).explain(self._constant, people.frame(6, seed=5), target=people.DESIRED)
+            result = self._fitted(budget=budget).explain(
+                _constant(self.models[0]), people.frame(6, seed=5), target=people.DESIRED
+            )
             assert set(result.statuses) <= ended
             assert (result.person_figures["rows_scored"] <= budget).all()
 
@@ -177,7 +175,7 @@ class ExplainerSuite:
         """A look at the rules takes 0.02 seconds and a call of the model 0.1, by a fake clock."""
         X, explainer = self._refused(3), self._fitted()
         everything: dict[str, Any] = {"n": 3, "ranges": True, "importance": True, "contributions": True}
-        for model, options in ((self._constant, {}), (self._model, everything)):
+        for model, options in ((_constant(self.models[0]), {}), (self._model, everything)):
             with _slow_world() as clock:
                 result = explainer.explain(model, X, target=people.DESIRED, timeout=2.0, **options)
             assert clock.seconds <= len(X) * 2.0 + 1, f"{clock.seconds:.1f} s, with {options}"
@@ -189,11 +187,13 @@ class ExplainerSuite:
         """A search may rank candidates by gradients and compiled scores, and look at the score of people's records."""
         inside: list[str] = []
 
-        def entered(owner: type[Any], name: str) -> Any:
+        def watched(owner: type[Any], name: str) -> Any:
             function = getattr(owner, name)
 
             @wraps(function)
             def noted(*args: Any, **named: Any) -> Any:
+                asks_itself = owner is Goal and inside[-1:] == ["search"]
+                assert not asks_itself, f"the search asks the model itself ({name}); use `problem.ask`"
                 inside.append(name)
                 try:
                     return function(*args, **named)
@@ -202,25 +202,14 @@ class ExplainerSuite:
 
             return patch.object(owner, name, noted)
 
-        def refused_in_a_search(name: str) -> Any:
-            function = getattr(Goal, name)
-
-            @wraps(function)
-            def checked(*args: Any, **named: Any) -> Any:
-                assert inside[-1:] != ["search"], f"the search asks the model itself ({name}); use `problem.ask`"
-                return function(*args, **named)
-
-            return patch.object(Goal, name, checked)
-
         parts: list[tuple[type[Any], str]] = [
             (self.explainer, "search"),
             *((problem.Problem, name) for name in ("ask", "score", "examine")),
+            *((Goal, name) for name in ("score_rows", "confirm_rows")),
         ]
         with ExitStack() as stack:
             for owner, name in parts:
-                stack.enter_context(entered(owner, name))
-            for name in ("score_rows", "confirm_rows"):
-                stack.enter_context(refused_in_a_search(name))
+                stack.enter_context(watched(owner, name))
             X = self._refused(6)
             self._fitted(figures=False).explain(self._model, X, target=people.DESIRED, n=2, errors="raise")
 

@@ -34,9 +34,9 @@ def check_likelihood(likelihood: type[Likelihood], *, seed: int = 0) -> None:
         _check_gradient(fitted, raw, values)
 
 
-def example(kind: str, *, seed: int = 0, rows: int = 300) -> tuple[Sequence[Feature], np.ndarray]:
+def example(kind: str, *, seed: int = 0) -> tuple[Sequence[Feature], np.ndarray]:
     """Two features of a kind with training values, a missing cell among them."""
-    rng = np.random.default_rng(seed)
+    rng, rows = np.random.default_rng(seed), 300
     features: list[Feature]
     if kind == "real":
         features = [Feature("a", "real"), Feature("b", "real", step=1)]

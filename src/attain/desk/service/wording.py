@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from attain.core.errors import AttainError
-from attain.core.files import plain_json
+from attain.core.files import as_json
 from attain.desk.letters.texts import LANGUAGES, OWN, InputTexts, Texts, level_key
 from attain.desk.service.rules import rule_sentence
 from attain.methods import Explainer
@@ -123,7 +123,7 @@ def _named(value: Any, label: str | None, names: Mapping[str, Mapping[str, str]]
 
 def json_bytes(value: Any) -> bytes:
     """Compact JSON, in ASCII, so that any text can be sent."""
-    return json.dumps(plain_json(value), separators=(",", ":")).encode("ascii")
+    return json.dumps(as_json(value, infinite=lambda _: None), separators=(",", ":")).encode("ascii")
 
 
 class HttpError(Exception):
