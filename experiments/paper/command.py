@@ -12,7 +12,7 @@ from attain.cli.terminal import say, say_json
 
 def run(given: Arguments) -> int:
     """Runs, writes and reports."""
-    from attain.core.checks import check_integer
+    from attain.core.errors import check_integer
     from experiments.paper import FULL, QUICK
     from experiments.paper import run as reproduce
     from experiments.paper.page import counted

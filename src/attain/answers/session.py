@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol, overload
 import numpy as np
 
 from attain.answers.result import result_of
-from attain.core.checks import TIMEOUT, check_boolean, check_integer, check_number
-from attain.core.errors import AttainError, Interrupted
+from attain.core.errors import TIMEOUT, AttainError, Interrupted, check_boolean, check_integer, check_number
 from attain.core.frames import Frame, one_row
 from attain.models import Goal, Model
 from attain.models.compiled import compile_score

@@ -15,8 +15,7 @@ from attain.cli.inputs import read_people
 from attain.cli.layer import Arguments, write_config
 from attain.cli.schema import as_dictionary
 from attain.cli.terminal import say, say_json
-from attain.core.checks import matching
-from attain.core.errors import AttainError, did_you_mean
+from attain.core.errors import AttainError, did_you_mean, matching
 from attain.core.files import check_writable
 from attain.core.text import plain
 from attain.methods.base import Explainer

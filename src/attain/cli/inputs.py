@@ -10,8 +10,7 @@ import pandas as pd
 
 from attain.cli.layer import Arguments
 from attain.cli.terminal import note
-from attain.core.checks import free_name
-from attain.core.errors import AttainError, FileError, did_you_mean, listed
+from attain.core.errors import AttainError, FileError, did_you_mean, free_name, listed
 from attain.core.files import RESULT, read_text, read_toml
 from attain.methods.base import Explainer
 from attain.methods.persistence import load

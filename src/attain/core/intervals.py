@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import FloatArray, IndexArray
-from attain.core.checks import check_integer
-from attain.core.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError, check_integer
 
 MISSING: Final = "missing"
 """The group of people whose group is not known."""

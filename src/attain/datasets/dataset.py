@@ -15,8 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from attain.core.checks import check_choice, check_integer
-from attain.core.errors import DataError, listed
+from attain.core.errors import DataError, check_choice, check_integer, listed
 from attain.schema import Feature, Level, Schema
 
 Geometry: TypeAlias = Literal["diagonal", "triangle"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from attain.core.checks import check_choice, check_integer
+from attain.core.errors import check_choice, check_integer
 from attain.density.estimator import Estimator, MixtureEstimator
 
 

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from attain.core.checks import check_choice, check_integer, check_number
-from attain.core.errors import DataError, FileError, MissingExtraError
+from attain.core.errors import DataError, FileError, MissingExtraError, check_choice, check_integer, check_number
 from attain.core.frames import Frame
 from attain.core.progress import ProgressBar
 from attain.density.autoencoder import Codes, State

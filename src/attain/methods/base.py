@@ -22,8 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from attain.answers.session import Call, Request, Session, Sessions
-from attain.core.checks import TIMEOUT, check_choice, check_integer, check_number
-from attain.core.errors import AttainError, DataError
+from attain.core.errors import TIMEOUT, AttainError, DataError, check_choice, check_integer, check_number
 from attain.core.frames import Frame
 from attain.models import Goal, Model, probe_rows
 from attain.models.reader import LearningLimit

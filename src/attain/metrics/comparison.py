@@ -20,9 +20,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain import methods as explainers
-from attain.core.checks import matching
 from attain.core.drawing import COLOURS, panels, save
-from attain.core.errors import AttainError, ModelError
+from attain.core.errors import AttainError, ModelError, matching
 from attain.core.files import as_kind, make_folder, parse_toml, write_atomically
 from attain.core.page import Block, Cell, Heading, Paragraph, Picture, TableBlock, write
 from attain.core.spreadsheets import csv_bytes

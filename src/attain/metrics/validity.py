@@ -13,8 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
-from attain.core.checks import check_integer
-from attain.core.errors import AttainError, DataError
+from attain.core.errors import AttainError, DataError, check_integer
 from attain.core.frames import library_of
 from attain.population.measuring import answered, measured, own_rows
 from attain.population.percentiles import Percentiles, as_matrix

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from attain.core.arrays import as_python
-from attain.core.checks import check_number
-from attain.core.errors import ModelError, listed
+from attain.core.errors import ModelError, check_number, listed
 from attain.engine.score import Score
 from attain.models.adapter import AnswerKind, Answers, Label, decision, lead, winning_lead
 from attain.models.model import Model

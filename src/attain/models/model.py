@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar, get_args
 
-from attain.core.checks import check_choice, check_integer
-from attain.core.errors import ModelError
+from attain.core.errors import ModelError, check_choice, check_integer
 from attain.core.files import file_digest
 from attain.core.frames import library_names
 from attain.models import functions, onnx, sklearn

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
-from attain.core.checks import check_integer
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, check_integer
 from attain.population.measuring import measured
 from attain.population.reference import Reference
 

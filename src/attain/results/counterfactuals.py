@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attain.core.checks import free_name
-from attain.core.errors import DataError, listed
+from attain.core.errors import DataError, free_name, listed
 from attain.core.frames import Frame
 from attain.core.text import number, plain
 from attain.results import exports

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from attain.core.checks import check_boolean, check_choice, free_name
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, check_boolean, check_choice, free_name
 from attain.core.files import check_ending, write_atomically
 from attain.core.spreadsheets import csv_bytes, excel_bytes
 from attain.schema import Feature

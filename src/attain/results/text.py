@@ -48,14 +48,14 @@ LEGEND: Final = (
 """What the words in `description` mean."""
 
 
-def overview(result: Counterfactuals) -> str:
+def overview(result: Counterfactuals, width: int | None = None) -> str:
     """The first people as a table, then the summary, within the window."""
     texts = [*further_options(result, "`result.options`"), *summary(result).splitlines()]
-    lines = [wrapped(line.lstrip(), indent=line[: -len(line.lstrip())]) for line in texts]
+    lines = [wrapped(line.lstrip(), width, line[: -len(line.lstrip())]) for line in texts]
     if not len(result):
         return "\n".join(lines)
     more = [f"… and {len(result) - _SHOWN} more people"] if len(result) > _SHOWN else []
-    return "\n".join([people_table(result, range(min(len(result), _SHOWN))), *more, "", *lines])
+    return "\n".join([people_table(result, range(min(len(result), _SHOWN)), width), *more, "", *lines])
 
 
 def further_options(result: Counterfactuals, place: str) -> list[str]:

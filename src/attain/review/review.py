@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from attain.core.checks import check_number
-from attain.core.errors import AttainError, DataError, SchemaError
+from attain.core.errors import AttainError, DataError, SchemaError, check_number
 from attain.core.frames import Frame, open_frame
 from attain.core.text import ENGLISH
 from attain.methods.base import Explainer

@@ -16,7 +16,7 @@ from dataclasses import astuple, fields, replace
 import numpy as np
 import pandas as pd
 
-from attain.core.checks import check_number
+from attain.core.errors import check_number
 from attain.core.frames import Frame
 from attain.core.text import joined, number
 from attain.schema.computed import Proposal, computed_columns

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attain.core.checks import check_integer, repeated
-from attain.core.errors import AttainError, SchemaError, listed
+from attain.core.errors import AttainError, SchemaError, check_integer, listed, repeated
 from attain.schema.feature import Feature, Kind
 from attain.schema.formulas import Comparison, Expression, Formula
 from attain.schema.language import parse_expression, parse_rule

@@ -10,8 +10,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from attain.core.arrays import rank_within
-from attain.core.checks import check_choice
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, check_choice
 from attain.population.population import Scale
 from attain.schema import Direction, Schema
 from attain.tables import Region, ordinary

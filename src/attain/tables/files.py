@@ -15,8 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from attain.core.checks import repeated
-from attain.core.errors import AttainError, DataError, FileError, MissingExtraError, listed
+from attain.core.errors import AttainError, DataError, FileError, MissingExtraError, listed, repeated
 from attain.core.files import TEXT, check_writable, write_atomically
 from attain.core.spreadsheets import csv_bytes, excel_module, unescaped
 from attain.schema import Feature, Schema

@@ -13,8 +13,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from attain.core.checks import repeated
-from attain.core.errors import DataError, listed
+from attain.core.errors import DataError, listed, repeated
 from attain.core.frames.base import Arrow, Domain, Library
 from attain.core.frames.pandas import Pandas
 

@@ -7,8 +7,7 @@ import os
 import secrets
 from typing import Any, Final, Literal, get_args
 
-from attain.core.checks import check_choice
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, check_choice
 from attain.core.files import TEXT, read_bytes, write_private
 
 KEY_VARIABLE: Final = "ATTAIN_AUDIT_KEY"

@@ -11,8 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from attain.core.checks import check_integer
-from attain.core.errors import DataError, FileError
+from attain.core.errors import DataError, FileError, check_integer
 from attain.core.files import check_ending, read_text, write_atomically
 from attain.core.text import plain
 from attain.desk.letters.content import Content, contents

@@ -28,8 +28,7 @@ from typing import Any, Final
 import tomlkit
 
 from attain.core.arrays import as_python
-from attain.core.checks import check_choice
-from attain.core.errors import AttainError, FileError, listed
+from attain.core.errors import AttainError, FileError, check_choice, listed
 from attain.core.files import read_toml
 from attain.core.text import ENGLISH, GERMAN, Numbers, number, plain
 from attain.schema import Feature, Schema

@@ -23,8 +23,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Meta, Struct
 
-from attain.core.checks import free_name
-from attain.core.errors import DataError, FileError
+from attain.core.errors import DataError, FileError, free_name
 from attain.core.files import as_kind, locked, make_folder, parse_json, read_text, write_atomically
 from attain.core.progress import ProgressBar
 from attain.results.counterfactuals import Counterfactuals

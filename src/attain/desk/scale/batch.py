@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from joblib import wrap_non_picklable_objects  # type: ignore[import-untyped]
 
-from attain.core.checks import free_name
-from attain.core.errors import AttainError, DataError, MissingExtraError, listed
+from attain.core.errors import AttainError, DataError, MissingExtraError, free_name, listed
 from attain.methods.base import Explainer
 from attain.models import Model
 from attain.results.counterfactuals import Counterfactuals

@@ -22,8 +22,7 @@ import pandas as pd
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config  # type: ignore[import-untyped]
 
 from attain.core import progress
-from attain.core.checks import check_integer
-from attain.core.errors import AttainError, FileError, Interrupted
+from attain.core.errors import AttainError, FileError, Interrupted, check_integer
 from attain.core.files import write_private
 from attain.core.progress import ProgressBar, interrupts_kept
 from attain.desk.scale.answers import Shards, Summary

@@ -12,8 +12,7 @@ import pandas as pd
 
 from attain.answers.recheck import assess
 from attain.answers.session import Session
-from attain.core.checks import repeated
-from attain.core.errors import DataError, did_you_mean, listed
+from attain.core.errors import DataError, did_you_mean, listed, repeated
 from attain.core.frames import Frame
 from attain.desk.service.wording import HttpError
 from attain.methods import Explainer

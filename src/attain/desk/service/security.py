@@ -22,8 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from attain.core.checks import check_number
-from attain.core.errors import AttainError
+from attain.core.errors import AttainError, check_number
 from attain.desk.service.wording import HttpError
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from attain.answers.session import Call
-from attain.core.checks import TIMEOUT
-from attain.core.errors import AttainError
+from attain.core.errors import TIMEOUT, AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer, choice, integer, number
 from attain.methods.guarded.guard_context import (

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.special import logit
 
 from attain.core.arrays import first_of_each
-from attain.core.checks import check_choice, check_integer
+from attain.core.errors import check_choice, check_integer
 from attain.methods.base import Explainer, choice, integer
 from attain.methods.recourse.actions import ActionGrid, Actions, PercentilePrices
 from attain.methods.recourse.program import FlipSet, Item, RecourseCost, cheap_choice
