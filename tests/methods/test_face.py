@@ -11,8 +11,8 @@ from attain.core.errors import AttainError
 from attain.methods import FACE, GrowingSpheres
 from attain.methods.face import GaussianDensity, RowGraph, admissible_rows
 from attain.results.counterfactuals import Counterfactuals
-from attain.schema import Feature, Schema
-from attain.tables import Table
+from attain.schema import Constraints, Feature, Schema
+from attain.tables import Region, Table
 from attain.testing import people
 
 PLANE = Schema((Feature("x", "real"), Feature("y", "real")))
@@ -56,9 +56,6 @@ def test_path_lengths_are_the_shortest_ones_through_the_rows_each_person_may_be(
     fitted = FACE(schema, neighbours=6, figures=False).fit(X)
     graph = fitted.graph_
     asked = Table.read(plane(12, seed=3), fitted.population_.schema).values
-    from attain.schema import Constraints
-    from attain.tables import Region
-
     region = Region.of(
         Table.read(plane(12, seed=3), fitted.population_.schema), Constraints(), fitted.population_.observed
     )
@@ -85,9 +82,6 @@ def test_the_answer_is_the_end_with_the_shortest_path():
     asked = plane(30, seed=5)
     asked = asked[asked["x"] <= 1]
     result = explained(fitted, asked)
-    from attain.schema import Constraints
-    from attain.tables import Region
-
     lengths, _ = fitted._routes(Region.of(result.table, Constraints(), fitted.population_.observed))
     ends = right(pd.DataFrame(fitted.graph_.values, columns=["x", "y"])) == 1
     for k, owner in enumerate(result.owners):
@@ -174,9 +168,6 @@ def test_rows_a_person_could_become_are_those_the_rules_allow_cell_by_cell():
             Feature("pay", "real", range=(0, 2)),
         )
     )
-    from attain.schema import Constraints
-    from attain.tables import Region
-
     frame = pd.DataFrame({"age": [30.0, 30.0], "sex": ["f", "f"], "late": [2, -9], "pay": [5.0, np.nan]})
     region = Region.of(Table.read(frame, schema), Constraints())
     rows = np.array(

@@ -44,6 +44,16 @@ def writes(column: int, cell: float, months: list[float]) -> Search:
     return search
 
 
+def finds_nothing(seen: list[Problem]) -> Search:
+    """A search that proves that there is nothing, and notes its problems."""
+
+    def search(problem: Problem) -> Answers:
+        seen.append(problem)
+        return Answers(np.empty((0, 3)), np.empty(0, dtype=np.intp), np.empty(0), [Status.NO_RECOURSE])
+
+    return search
+
+
 def cost(problem: Problem, answers: Answers) -> np.ndarray:
     moved = np.abs(answers.rows - problem.region.factuals[answers.owners])
     return np.asarray(moved @ [0.01, 1.0, 1.0])
@@ -56,13 +66,8 @@ def found(problem: Problem, search: Search) -> tuple[list[list[float]], list[Sta
 
 def test_without_clocks_a_search_runs_once_on_the_problem_itself() -> None:
     schema = replace(SCHEMA, features=(replace(SINCE, clock=None), *SCHEMA.features[1:]))
-    given, seen = problem(lambda rows: rows[:, 0] < 0, schema), []
-
-    def search(problem: Problem) -> Answers:
-        seen.append(problem)
-        return Answers(np.empty((0, 3)), np.empty(0, dtype=np.intp), np.empty(0), [Status.NO_RECOURSE])
-
-    assert over_horizons(given, search, cost, lambda _, own: {}).status == [Status.NO_RECOURSE]
+    given, seen = problem(lambda rows: rows[:, 0] < 0, schema), list[Problem]()
+    assert over_horizons(given, finds_nothing(seen), cost, lambda _, own: {}).status == [Status.NO_RECOURSE]
     assert len(seen) == 1
     assert seen[0] is given
 
@@ -92,15 +97,11 @@ def test_nobody_waits_for_an_immutable_clock() -> None:
 
 
 def test_clocks_that_stand_still_need_one_search_and_nothing_is_certain() -> None:
-    years, months = replace(SINCE, clock=1 / 12, bounds=(0, 4)), []
+    years, seen = replace(SINCE, clock=1 / 12, bounds=(0, 4)), list[Problem]()
     given = problem(lambda rows: rows[:, 1] < 0, replace(SCHEMA, features=(years, *SCHEMA.features[1:])))
-
-    def search(problem: Problem) -> Answers:
-        months.append(float(problem.region.max_months[0]))
-        return Answers(np.empty((0, 3)), np.empty(0, dtype=np.intp), np.empty(0), [Status.NO_RECOURSE])
-
-    assert found(given, search) == ([], [Status.OUT_OF_REACH])
-    assert months == [23, 6]  # four years after 12 to 23 months, three until then
+    assert found(given, finds_nothing(seen)) == ([], [Status.OUT_OF_REACH])
+    # four years after 12 to 23 months, three until then
+    assert [float(one.region.max_months[0]) for one in seen] == [23, 6]
 
 
 def test_whoever_has_no_clock_that_runs_and_no_limit_is_searched_for_once() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attain import Feature, GrowingSpheres, Guarded, Model, Schema, Status, methods
+from attain import GrowingSpheres, Guarded, Model, Status, methods
 from attain.density import CHVAE
 from attain.methods import HillClimbingLocalSearch
 from attain.models import Judgement, reader
@@ -16,21 +16,11 @@ from attain.search.problem import Deadline, Ledger, Problem
 from attain.testing.explainer import digest
 from benchmarks.limits import LINES, Line, World
 from tests.counting import counted
+from tests.methods import incomes
+from tests.methods.incomes import SCHEMA, decide, frame
 
-SCHEMA = Schema((Feature("income", "positive"), Feature("score", "real"), Feature("age", "count", immutable=True)))
 PATIENT = 1e9
 """Seconds that nobody needs here."""
-
-
-def frame(rows: int, seed: int = 0) -> pd.DataFrame:
-    random = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "income": np.round(random.lognormal(7, 0.5, rows), 1),
-            "score": np.round(random.normal(size=rows), 2),
-            "age": random.integers(18, 70, rows),
-        }
-    )
 
 
 class Clock:
@@ -60,7 +50,7 @@ class Slow:
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         self.clock.now += self.seconds
-        return np.where(frame["income"].to_numpy(float) / 1000 + frame["score"].to_numpy(float) > 2, "good", "bad")
+        return decide(frame)
 
 
 def refused(number: int = 8) -> pd.DataFrame:
@@ -70,8 +60,7 @@ def refused(number: int = 8) -> pd.DataFrame:
 
 
 def fitted(explainer: Any = GrowingSpheres, **parameters: Any) -> Any:
-    X = frame(200)
-    return explainer(SCHEMA, budget=500, figures=False, **parameters).fit(X, Slow().predict(X))
+    return incomes.fitted(explainer, figures=False, **parameters)
 
 
 @pytest.mark.parametrize(

@@ -17,23 +17,7 @@ from attain import Counterfactuals, Feature, GrowingSpheres, Model, Schema, Stat
 from attain.core.errors import DataError, ModelError
 from attain.methods import NearestUnlike
 from attain.testing.explainer import digest
-
-SCHEMA = Schema((Feature("income", "positive"), Feature("score", "real"), Feature("age", "count", immutable=True)))
-
-
-def frame(rows: int, seed: int = 0) -> pd.DataFrame:
-    random = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "income": np.round(random.lognormal(7, 0.5, rows), 1),
-            "score": np.round(random.normal(size=rows), 2),
-            "age": random.integers(18, 70, rows),
-        }
-    )
-
-
-def decide(X: pd.DataFrame) -> np.ndarray:
-    return np.where(X["income"].to_numpy(float) / 1000 + X["score"].to_numpy(float) > 2, "good", "bad")
+from tests.methods.incomes import decide, fitted, frame
 
 
 class Fragile:
@@ -51,11 +35,6 @@ class Fragile:
         if wrong.any():
             raise RuntimeError(f"{wrong.sum()} bad rows")
         return decide(X)
-
-
-def fitted(explainer: Any = GrowingSpheres, **parameters: Any) -> Any:
-    X = frame(200)
-    return explainer(SCHEMA, budget=500, **parameters).fit(X, decide(X))
 
 
 def refused(number: int) -> pd.DataFrame:

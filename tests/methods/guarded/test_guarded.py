@@ -23,6 +23,7 @@ from attain.results.status import Purpose
 from attain.tables import Table
 from attain.testing import people
 from attain.testing.explainer import digest
+from tests.methods.test_budget import Counting
 
 RATES = {"connected": 0.18, "typical": 0.1}
 
@@ -372,23 +373,8 @@ def test_answers_made_for_refits_hold_under_other_refits(german) -> None:
     assert "holds_under" not in plain.figures.columns
 
 
-class Counted:
-    """A model that counts the rows it is asked about."""
-
-    def __init__(self, model):
-        self.model, self.classes_, self.rows = model, model.classes_, 0
-
-    def predict(self, X):
-        self.rows += len(X)
-        return self.model.predict(X)
-
-    def predict_proba(self, X):
-        self.rows += len(X)
-        return self.model.predict_proba(X)
-
-
 def test_rows_asked_are_all_that_the_models_saw(german) -> None:
-    counted = [Counted(model) for model in (german.logistic, german.linear(0.1), german.forest)]
+    counted = [Counting(model) for model in (german.logistic, german.linear(0.1), german.forest)]
     explainer = german.explainer().fit(german.X, german.y)
     X = german.refused(german.logistic, 4)
     for robust in (None, counted[1:], counted[1:]):  # the third time the guard is known already
