@@ -6,33 +6,15 @@ import re
 import struct
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from attain.core import container
 
-VALUES: list[Any] = [
-    *(None, True, False, 0, 1, -1, 0.5, 2**31, 2**63, -(2**63), 10**30, 1e308, -1e308, 5e-324),
-    *("", "x", "NaN", "\x1b[31m", "\u202e", "\x00", "a" * 10_000, "../../etc/passwd", "a.b", "=1+1", "٣"),
-    *("<U1000000", "V2000000000", "datetime64[ns, dateutil//etc/passwd]", "object", "interval[int64]", "Sparse[int]"),
-    *("List", "Struct", "Array: [1, 2]", "Enum: 7", "category: [[[1]], true]", "objects: []", "arrow: AAAA"),
-    *([], {}, [[]], [None], [1, "a"], [1] * 1000, {"a": {}}, {"float": "nan"}, {"float": "x"}, {"decimal": "1e999999"}),
-    *({"decimal": "NaN"}, {"tuple": []}, {"tuple": 7}, {"mapping": [[1]]}, {"estimator": ["CHVAE", {}]}, {"": None}),
-    *({"estimator": [[], {}]}, {"estimator": ["CHVAE", 5]}, "FOUND", "nobody", "if a then", "((" * 500, "a" * 70),
-]
-TOML_VALUES = [
-    *("", "true", "-1", "0", "1e400", "nan", "inf", "-inf", "9" * 5000, "0x7fffffffffffffffffff", "1979-05-27", "''"),
-    *('""', '"\\u001b"', '"\\u202e"', '"\\u0000"', "[]", "{}", "[[]]", "[1, 'a']", "[" * 2000, "{lower = 'x'}"),
-    *("{lower = 5, upper = 1}", "{lower = nan}", "[{code = 1}]", "[{code = 'x'}]", "[{from = 'x', to = 'y'}]", "'''"),
-    *("'real'", "'count'", "'ordinal'", "'categorical'", "'age / 0'", "'age = age'", "'((((age'", "1e308", "5e-324"),
-    *("'" + "(" * 3000 + "'", "'" + "not " * 3000 + "age > 1'", "'age ** age ** age'", "['a', 'a']", "12:00:00"),
-    *("['\\u001b[2J']", "{a = 1}"),
-]
-CSV_CELLS = [
-    *("", '"', '""', "NaN", "inf", "-inf", "1e400", "1e308", "-1", "0.1", "９", "1_000", "0x10", "x" * 10_000, "=1+1"),
-    *("\x00", "\x1b[31m", "\r", "\n", '"a\nb"', "a,b", "true", "None", "9" * 400, "1" * 30, "2024-01-01"),
-    *("\ufeff", "\u202e"),
-]
+EXTREMES = Path(__file__).with_name("extremes.txt").read_text(encoding="utf-8").split("# ")[1:]
+VALUES, TOML_VALUES, CSV_CELLS = ([eval(line) for line in part.splitlines()[1:]] for part in EXTREMES)
+"""Extreme values of JSON, TOML and CSV."""
 NEW_LINES = ["x", "levels", "rules", "name", "a.b.c", "[a]", "[[feature]]", "[x"]
 
 

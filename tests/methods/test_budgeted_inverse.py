@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import linprog, minimize
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from attain import Feature, Schema
-from attain.methods import BudgetedInverseClassification
+from attain.methods import BudgetedInverseClassification, HillClimbingLocalSearch
 from attain.methods.budgeted_inverse import project
 from attain.results.status import Status
 
@@ -112,11 +113,12 @@ def test_the_least_budget_of_a_linear_model_is_the_closed_form():
     np.testing.assert_allclose(cost[enough], expected[enough], rtol=0.06)
 
 
-def test_the_free_direction_is_free():
+@pytest.mark.parametrize("method", [BudgetedInverseClassification, HillClimbingLocalSearch])
+def test_the_free_direction_is_free(method):
     X, y = frame()
     model = LogisticRegression(max_iter=5000).fit(X, y)
     people = X[model.predict(X) == 0].iloc[:10]
-    explainer = BudgetedInverseClassification(
+    explainer = method(
         SCHEMA.change(("b", "c", "d"), immutable=True), directions={"a": "decrease"}, cost_budget=0.01, figures=False
     )
     result = explainer.fit(X, y).explain(model, people, target=1)
@@ -132,8 +134,6 @@ def test_other_states_are_tried_where_numbers_do_not_suffice():
     schema = Schema(
         (Feature("level", "categorical", levels=("x", "y", "z"), reviewed="here"), Feature("number", "real"))
     )
-    from sklearn.compose import make_column_transformer
-
     encoder = make_column_transformer((OneHotEncoder(), ["level"]), remainder="passthrough")
     model = make_pipeline(encoder, LogisticRegression()).fit(X, y)
     people = X[model.predict(X) == 0].iloc[:10]

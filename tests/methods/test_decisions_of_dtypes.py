@@ -70,16 +70,22 @@ def _merit(frame: pd.DataFrame) -> np.ndarray:
     return np.array(cards) / 8 + np.array([float(value) for value in frame["share"].tolist()]) + np.array(bonus) - 1
 
 
+def _recorded() -> tuple[Any, list[pd.DataFrame]]:
+    """A model's probabilities, and the frames that it is asked about."""
+    seen: list[pd.DataFrame] = []
+
+    def probabilities(frame: Any) -> np.ndarray:
+        seen.append(frame.copy() if isinstance(frame, pd.DataFrame) else frame.to_pandas())
+        chance = 1 / (1 + np.exp(-4 * _merit(seen[-1])))
+        return np.column_stack((1 - chance, chance))
+
+    return probabilities, seen
+
+
 @pytest.mark.parametrize("backing", BACKINGS)
 def test_the_model_is_asked_about_the_users_own_rows(backing: str) -> None:
     X = _frame(backing)
-    seen: list[pd.DataFrame] = []
-
-    def probabilities(frame: pd.DataFrame) -> np.ndarray:
-        seen.append(frame.copy())
-        chance = 1 / (1 + np.exp(-4 * _merit(frame)))
-        return np.column_stack((1 - chance, chance))
-
+    probabilities, seen = _recorded()
     explainer = GrowingSpheres(SCHEMA, figures=False, laws=None, budget=300).fit(X)
     result = explainer.explain(Model(probabilities, classes=["no", "yes"]), X, target="yes")
     desired = probabilities(X)[:, 1] > 0.5
@@ -112,14 +118,7 @@ def test_arrow_tables_are_decided_about_as_the_frames_they_become(backing: str) 
     # without the names of pandas dtypes, of which pandas cannot read its own for a dictionary
     table = arrow.Table.from_pandas(_frame(backing), preserve_index=False).replace_schema_metadata(None)
     X = table.to_pandas()
-    seen: list[pd.DataFrame] = []
-
-    def probabilities(frame: Any) -> np.ndarray:
-        frame = frame.to_pandas() if isinstance(frame, arrow.Table) else frame
-        seen.append(frame)
-        chance = 1 / (1 + np.exp(-4 * _merit(frame)))
-        return np.column_stack((1 - chance, chance))
-
+    probabilities, seen = _recorded()
     explainer = GrowingSpheres(SCHEMA, figures=False, laws=None, budget=300).fit(table)
     result = explainer.explain(Model(probabilities, classes=["no", "yes"]), table, target="yes")
     desired = probabilities(X)[:, 1] > 0.5

@@ -103,18 +103,6 @@ def test_a_fixed_budget_is_kept_and_buys_the_best_score(budget):
     assert {status for status in result.statuses if status is not Status.FOUND} <= {Status.OUT_OF_REACH}
 
 
-def test_the_free_direction_is_free():
-    classifier = Encoded(LogisticRegression(max_iter=1000))
-    X, y = frame()
-    people = X[classifier.predict(X) == 0].iloc[:10]
-    explainer = HillClimbingLocalSearch(
-        SCHEMA, directions={"a": "decrease", "b": "decrease"}, cost_budget=0.01, figures=False
-    )
-    result = explainer.fit(X, y).explain(classifier, people, target=1)
-    assert result.found.any()
-    assert (result.option_figures["cost"] == 0).all()
-
-
 def test_candidates_come_in_blocks_of_bounded_size(monkeypatch):
     """Exchanges of many changes for one another are more than memory holds."""
     random = np.random.default_rng(0)

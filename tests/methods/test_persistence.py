@@ -208,16 +208,6 @@ def test_an_explainer_fitted_on_another_library_comes_back(library: str, tmp_pat
     assert loaded.population_.table.layout.dtypes == explainer.population_.table.layout.dtypes
 
 
-@pytest.mark.parametrize("labels", [[True, False], [0, 1], [0.5, 1.5], ["ä\n", '"'], [None, "x"]])
-def test_labels_of_every_kind_come_back(labels: list[Any], tmp_path: Path) -> None:
-    X = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.5], "b": [0.1, 0.2, 0.3, 0.5]})
-    explainer = attain.GrowingSpheres().fit(X, np.array(labels * 2, dtype=object))
-    explainer.save(tmp_path / "e.attain")
-    again = attain.load(tmp_path / "e.attain").population_.labels.tolist()
-    assert again == labels * 2
-    assert [type(item) for item in again] == [type(item) for item in labels * 2]
-
-
 class Mine(methods.GrowingSpheres):
     """An explainer from outside the package."""
 
@@ -411,8 +401,10 @@ def calibrated(labels: list[Any]) -> attain.Guarded:
     return guarded.fit(X, labels, calibration=(X.iloc[:40], labels[:40]))
 
 
-@pytest.mark.parametrize("labels", [(True, False), (0, 1), (0.5, 1.5), ("ä\n", '"'), (np.int64(3), np.int64(4))])
-def test_calibration_rows_and_their_labels_come_back(labels: tuple[Any, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "labels", [(True, False), (0, 1), (0.5, 1.5), ("ä\n", '"'), (np.int64(3), np.int64(4)), (None, "x")]
+)
+def test_labels_of_every_kind_and_calibration_rows_come_back(labels: tuple[Any, Any], tmp_path: Path) -> None:
     explainer = calibrated(list(labels) * 30)
     explainer.save(tmp_path / "guarded.attain")
     loaded = attain.load(tmp_path / "guarded.attain")
@@ -422,9 +414,12 @@ def test_calibration_rows_and_their_labels_come_back(labels: tuple[Any, Any], tm
     assert loaded.calibration_.values.tobytes() == explainer.calibration_.values.tobytes()
     assert loaded.calibration_.labels is not None
     assert loaded.calibration_.labels.tolist() == list(labels) * 20
-    assert [type(label) for label in loaded.calibration_.labels] == [
-        type(label) for label in explainer.population_.labels[:40]
-    ]
+    kinds = [type(label) for label in explainer.population_.labels]
+    assert [type(label) for label in loaded.calibration_.labels] == kinds[:40]
+    assert loaded.population_.labels.tolist() == list(labels) * 30
+    assert [type(label) for label in loaded.population_.labels] == kinds
+    given = np.array(labels).tolist() * 30
+    assert [type(label) for label in loaded.population_.labels.tolist()] == [type(label) for label in given]
 
 
 FORGERS = {container.ARRAYS: in_arrays, "parts": lambda change: change}
