@@ -18,7 +18,7 @@ from attain.core.drawing import written
 from attain.density import CHVAE
 from attain.methods import CCHVAE
 from attain.metrics import nearest_distance
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.tables import Table
 from benchmarks import report
 from benchmarks.tasks import paper_task

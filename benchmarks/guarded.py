@@ -32,7 +32,7 @@ from attain.metrics import AnswerMatrix, Evaluation, Measure, RealPeople
 from attain.metrics.comparison import REAL
 from attain.metrics.measures import MEASURES as CATALOGUE
 from attain.metrics.measures import held_out_inlier, inlier
-from attain.population.reference import QUANTILES
+from attain.population.population import QUANTILES
 from attain.tables import Table
 from benchmarks import report
 from benchmarks.harness import Figures, Kept

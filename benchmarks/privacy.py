@@ -132,7 +132,7 @@ def questioned(task: Task, method: Any) -> tuple[tuple[float, float], float, flo
     search = method.session(task.model, target=task.data.desired).inspected
     guard, rate = search.guard, search.rates[0]
     values = [guard.p_value(guard.score(rows)) for rows in (task.members, task.others)]
-    return auc(*values), rate, guard.share_refused(task.others, rate)
+    return auc(*values), rate, 1 - guard.accepts(task.others, rate).mean()
 
 
 def rows_of(name: str) -> Iterator[tuple[list[str], list[str] | None]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attain.core.arrays import FloatArray
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.population.space import MeasuringSpace
 from attain.schema import Feature, Schema
 

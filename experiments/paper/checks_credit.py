@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from attain.population.reference import QUANTILES
+from attain.population.population import QUANTILES
 from experiments.paper.credit import Results
 from experiments.paper.findings import Finding, Part, judged
 from experiments.paper.measures import Line, averaged, mean

@@ -8,7 +8,7 @@ import numpy as np
 
 from attain import metrics
 from attain.datasets import make_moons
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.schema import Feature, Schema
 from attain.search.moves import radii
 from attain.tables import unchanged

@@ -13,8 +13,8 @@ from sklearn.model_selection import train_test_split
 
 from attain.datasets import Dataset
 from attain.methods import ActionableRecourse, BudgetedInverseClassification, GrowingSpheres, Guarded
-from attain.population.percentiles import Percentiles
-from attain.population.reference import Reference
+from attain.population.measuring import Percentiles
+from attain.population.population import Reference
 from attain.schema import Schema
 from attain.tables import Table
 from experiments.paper import measures

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attain.core.drawing import COLOURS, panels
-from attain.population.reference import QUANTILES
+from attain.population.population import QUANTILES
 from experiments.paper.credit import BEFORE, Results
 from experiments.paper.measures import REAL, Line, averaged
 from experiments.paper.settings import (

@@ -11,8 +11,8 @@ import numpy as np
 
 from attain import metrics
 from attain.core.intervals import resampled, times_drawn
-from attain.population.percentiles import Percentiles
-from attain.population.reference import QUANTILES, Reference
+from attain.population.measuring import Percentiles
+from attain.population.population import QUANTILES, Reference
 from experiments.paper.answers import Answers
 from experiments.paper.settings import NEIGHBOURS
 from experiments.research import likeness

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from attain import metrics
 from attain.datasets import Dataset, make_blobs, make_moons
 from attain.methods import ActionableRecourse, GrowingSpheres
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.tables import Table
 from experiments.paper.answers import Answers, kept
 from experiments.paper.classifiers import above, linear_above

@@ -20,7 +20,7 @@ from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.density import Autoencoder, Codes
 from attain.density.estimator import with_derived
 from attain.population.measuring import measured
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.tables import without_unseen
 
 

@@ -13,7 +13,7 @@ from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.metrics import Measure
 from attain.population.faithfulness import check_request
 from attain.population.measuring import measured
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.population.space import Neighbours
 
 LINKS: Final = 40

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import FloatArray
-from attain.population.measuring import answered, own_rows
-from attain.population.percentiles import as_matrix
-from attain.population.reference import Reference
+from attain.population.measuring import answered, as_matrix, own_rows
+from attain.population.population import Reference
 from attain.schema import Schema
 from attain.tables import ordinary
 

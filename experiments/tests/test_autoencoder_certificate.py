@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from attain.datasets import load_german
 from attain.methods import CCHVAE
 from attain.metrics import nearest_distance
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.schema import Feature, Schema
 from attain.tables import Table
 from attain.testing import people

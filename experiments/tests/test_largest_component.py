@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import DBSCAN
 
 from attain.metrics import connected
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.population.space import Neighbours
 from attain.schema import Feature, Schema
 from experiments.research.largest_component import components, in_largest_component

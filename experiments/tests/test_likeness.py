@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.schema import Feature, Schema
 from attain.tables import ordinary
 from experiments.research.likeness import correlation, spread

@@ -27,9 +27,8 @@ from attain.engine.trees import TreeSums
 from attain.methods.guarded.search import GuardedSearch, ShiftCosts, engine_crowds
 from attain.methods.guarded.settings import GuardedSettings
 from attain.population.guard import Guard, GuardSettings
-from attain.population.percentiles import Percentiles
-from attain.population.population import Scale
-from attain.population.reference import Reference
+from attain.population.measuring import Percentiles
+from attain.population.population import Reference, Scale
 from attain.population.relations import Relations
 from attain.population.space import MeasuringSpace
 from attain.tables import Region

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from attain.density.bounds import component_divergence, exact_terms, latent_divergence, relaxed_terms
+from attain.density.mixture import component_divergence, exact_terms, latent_divergence, relaxed_terms
 from attain.density.network import Posterior, log_importance_weights, log_mean
 from tests.density.precision import enable_x64
 

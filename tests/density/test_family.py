@@ -13,11 +13,10 @@ import pytest
 from attain import density
 from attain.core.errors import DataError
 from attain.datasets import load_german
-from attain.density import objectives
+from attain.density import mixture
 from attain.density.columns import Columns
-from attain.density.mixture import Mixture
+from attain.density.mixture import AnyGiven, Bound, Discrepancy, Mixture, mean_discrepancy
 from attain.density.network import Sizes
-from attain.density.objectives import AnyGiven, Bound, Discrepancy, mean_discrepancy
 from attain.density.training import Schedule
 from attain.methods import CCHVAE
 from attain.schema import Feature, Schema
@@ -75,7 +74,7 @@ def test_the_scale_of_a_deterministic_encoder_is_all_that_its_bound_trains() -> 
 
     def bound(weights: Any) -> jax.Array:
         noise = jax.random.normal(jax.random.key(0), (60, 2))
-        return objectives._with_scale(made.with_weights(weights), batch, noise).bound.mean()
+        return mixture._with_scale(made.with_weights(weights), batch, noise).bound.mean()
 
     gradient = jax.jit(jax.grad(bound))(made.weights)
     mean, scale = np.split(np.asarray(gradient["shared.matrix"]), 2, axis=1)
@@ -98,12 +97,12 @@ def test_the_kept_epoch_is_the_best_by_an_objective_without_noise() -> None:
 
 
 def test_the_steepness_of_a_critic_is_that_of_finite_differences() -> None:
-    critic = objectives.Adversary(1.0).initial(jax.random.key(0), 3)
+    critic = mixture.Adversary(1.0).initial(jax.random.key(0), 3)
     z = jax.random.normal(jax.random.key(2), (20, 3))
     steps = 1e-2 * jnp.eye(3)
-    sides = [[objectives._score(critic, z + sign * step) for sign in (1, -1)] for step in steps]
+    sides = [[mixture._score(critic, z + sign * step) for sign in (1, -1)] for step in steps]
     squares = sum(((up - down) / 2e-2) ** 2 for up, down in sides)
-    assert float(objectives._steepness(critic, z)) == pytest.approx(float(jnp.mean(squares)), rel=1e-3)
+    assert float(mixture._steepness(critic, z)) == pytest.approx(float(jnp.mean(squares)), rel=1e-3)
 
 
 @pytest.mark.slow

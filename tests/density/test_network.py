@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from attain.density.columns import Columns
-from attain.density.mixture import Mixture
+from attain.density.mixture import Bound, Mixture
 from attain.density.network import Network, Sizes, decoder_layers
-from attain.density.objectives import Bound
 from attain.schema import Feature, Schema
 from tests.density.trained import searching
 

@@ -14,9 +14,8 @@ from attain.density import CHVAE, training
 from attain.density.columns import Columns
 from attain.density.estimator import _split
 from attain.density.likelihoods import Array, Standardised, namespace, register
-from attain.density.mixture import Mixture
+from attain.density.mixture import Bound, Mixture
 from attain.density.network import Sizes
-from attain.density.objectives import Bound
 from attain.density.training import Plan
 from attain.schema import Feature, Schema
 from attain.testing.likelihood import check_likelihood

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attain.methods.guarded.search import ShiftCosts
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.schema import Feature, Schema
 
 SCHEMA = Schema(

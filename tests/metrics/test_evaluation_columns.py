@@ -16,8 +16,8 @@ from attain.metrics import DEFAULT, Measure, RealPeople, evaluate, measures
 from attain.metrics.laws import Relations
 from attain.metrics.measures import MEASURES
 from attain.models import Goal
-from attain.population.percentiles import Percentiles
-from attain.population.reference import Reference
+from attain.population.measuring import Percentiles
+from attain.population.population import Reference
 from attain.schema import Constraints
 from attain.tables import Region, Table
 from attain.testing import people

@@ -11,8 +11,8 @@ import pytest
 from attain import Feature, GrowingSpheres, Schema, metrics
 from attain.metrics import AnswerMatrix, Measure, RealPeople, compare_methods, evaluate
 from attain.models import Goal
-from attain.population.percentiles import Percentiles
-from attain.population.reference import Reference
+from attain.population.measuring import Percentiles
+from attain.population.population import Reference
 from attain.population.space import MeasuringSpace
 from attain.schema import Constraints
 from attain.tables import Region, Table

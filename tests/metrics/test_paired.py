@@ -13,7 +13,7 @@ from attain.core.errors import DataError
 from attain.metrics.differences import holm, paired_comparison
 from attain.metrics.evaluation import Evaluation
 from attain.metrics.measures import MEASURES
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.schema import Feature, Schema
 
 NAN = float("nan")

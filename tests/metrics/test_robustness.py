@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from attain.metrics.validity import retrained, valid_after_inexact_execution, valid_after_retraining
 from attain.models import Goal
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.schema import Constraints, Feature, Schema
 from attain.tables import Region, Table
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.cluster import DBSCAN
 
 from attain.metrics import connected, nearest_distance
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.population.space import MeasuringSpace
 from tests.coordinates import coordinates, real_schema, reference_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attain.metrics import changed, max_shift, total_shift
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.schema import Feature, Schema
 
 NAN = float("nan")

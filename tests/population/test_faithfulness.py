@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import LocalOutlierFactor
 
 from attain.metrics import local_outlier_factor, nearest_distance, outlier, proximity
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from tests.coordinates import coordinates, real_schema, reference_of
 
 NAN = float("nan")

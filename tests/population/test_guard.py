@@ -109,8 +109,8 @@ def test_p_values_count_rows_that_are_as_unusual_or_more(fitted) -> None:
     np.testing.assert_allclose(fitted.p_value(scores), expected)
     assert fitted.p_value(np.array([-1.0]))[0] == 1 / 100
     assert fitted.p_value(np.array([1.0]))[0] == 1
-    assert fitted.share_refused(draw(1, 99), 0.1) <= 0.1
-    assert np.isnan(fitted.share_refused(np.empty((0, 3)), 0.1))
+    assert 1 - fitted.accepts(draw(1, 99), 0.1).mean() <= 0.1
+    assert fitted.accepts(np.empty((0, 3)), 0.1).shape == (0,)
 
 
 def test_a_smaller_rate_accepts_all_that_a_larger_one_accepts(fitted) -> None:
@@ -156,7 +156,7 @@ def test_new_rows_are_refused_at_the_stated_rate(setting) -> None:
         fitted = Guard.fit(setting, reference_of(draw((0, replicate), 400)), draw((1, replicate), 99))
         fresh = draw((2, replicate), 200)
         for rate in RATES:
-            refused[rate].append(fitted.share_refused(fresh, rate))
+            refused[rate].append(1 - fitted.accepts(fresh, rate).mean())
     for rate in RATES:
         mean, slack = binomial_bounds(rate, 99, 200, replicates)
         assert np.mean(refused[rate]) <= mean + slack
@@ -206,7 +206,7 @@ def test_real_desired_rows_are_refused_at_the_stated_rate_whatever_the_classifie
         rows = Table.read(X, MIXED).values
         fresh = rows[goal.score_rows(rows).met & (y == "yes")]
         for rate in RATES:
-            refused[rate].append(found.guard.share_refused(fresh, rate))
+            refused[rate].append(1 - found.guard.accepts(fresh, rate).mean())
             slack[rate].append(binomial_bounds(rate, len(found.guard.calibration), len(fresh), replicates)[1])
     for rate in RATES:
         assert np.mean(refused[rate]) <= rate + np.mean(slack[rate])
@@ -305,7 +305,7 @@ def test_duplicates_and_ties_leave_scores_finite_and_the_rate_kept(setting) -> N
     assert len(fitted.reference) == len(np.unique(parts[0], axis=0))
     assert np.isfinite(fitted.score(parts[2])).all()
     for rate in RATES:
-        assert fitted.share_refused(parts[2], rate) <= rate + 4 * np.sqrt(rate / 400 + rate / 1400)
+        assert 1 - fitted.accepts(parts[2], rate).mean() <= rate + 4 * np.sqrt(rate / 400 + rate / 1400)
         rows = parts[2][:300]
         np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))
 
@@ -329,5 +329,5 @@ def test_a_thinned_crowd_is_a_fixed_sample_and_calibrated_again() -> None:
     np.testing.assert_allclose(distance, nearest.kneighbors(people.space.transform(rows))[0][:, 0])
     for rate in RATES:
         mean, slack = binomial_bounds(rate, 199, 3000, 1)
-        assert abs(fitted.share_refused(draw(3, 3000), rate) - mean) <= slack + 0.015
+        assert abs(1 - fitted.accepts(draw(3, 3000), rate).mean() - mean) <= slack + 0.015
         np.testing.assert_array_equal(fitted.accepts(rows, rate), within(fitted.limits(rate), fitted, rows))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.schema import Feature, Schema
 from tests.coordinates import real_schema
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from attain.population.faithfulness import local_density
-from attain.population.reference import Reference, distinct
+from attain.population.population import Reference, distinct
 from attain.population.space import MeasuringSpace, Neighbours
 from tests.coordinates import coordinates, real_schema, reference_of
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.results.details import Ranges
 from attain.search.problem import Problem
 from attain.tables import Region, ordinary, snapped, unchanged

@@ -123,7 +123,7 @@ def result_of(
     attributions = found(call.contributions, "contributions", lambda: find_contributions(session, problem, scored))
     figures = Figures.of(session, problem, answers)
     own = session.decided.goal
-    failed = own.rows_failed + goal.rows_failed - len(before.unreadable.keys() - table.refused.keys())
+    failed = own.reader.failed + goal.reader.failed - len(before.unreadable.keys() - table.refused.keys())
     asked = own.rows_asked - learned + goal.rows_asked
     asked += sum(other.rows_asked for other in (*call.others, *problem.others))
     return Counterfactuals(

@@ -21,8 +21,8 @@ from attain.core.errors import TIMEOUT, AttainError, Interrupted, check_boolean,
 from attain.core.frames import Frame, one_row
 from attain.models import Goal, Model
 from attain.models.compiled import compile_score
-from attain.models.goal import PROBE_ROWS, Control, StructureError, spread_positions
-from attain.models.reader import LearningLimit
+from attain.models.goal import Control, StructureError
+from attain.models.reader import PROBE_ROWS, LearningLimit, spread_positions
 from attain.models.scores import AdditiveScore, additive_score
 from attain.population.population import DecidedPopulation, Population
 from attain.results.counterfactuals import Counterfactuals

@@ -1,10 +1,17 @@
-"""The autoencoders as estimators: trained by JAX on frames, and asked in NumPy about frames or rows of the matrix."""
+"""What explainers need of an autoencoder, and the package's own as estimators: trained by JAX, asked in NumPy.
+
+Any class with the members of `Autoencoder`, a few functions from arrays to arrays, can be passed to an explainer as
+`autoencoder=`, whatever it is built with; `attain.testing.check_autoencoder` tests them. `values` are rows (n, d) of
+the float64 matrix in the order of the schema: numbers in original units, levels by their position, NaN for a missing
+cell. *Free* columns, `f` of them, are `schema.free_columns`: neither immutable nor derived.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,19 +21,88 @@ from sklearn.utils import check_random_state
 from attain.core.errors import DataError, FileError, MissingExtraError, check_choice, check_integer, check_number
 from attain.core.frames import Frame
 from attain.core.progress import ProgressBar
-from attain.density.autoencoder import Codes, State
 from attain.density.columns import Columns
 from attain.density.likelihoods import Family
-from attain.density.network import Network, Sizes
-from attain.density.uniforms import draw_keys, row_keys
+from attain.density.network import Network, Sizes, draw_keys, row_keys
 from attain.schema import Schema
 from attain.schema.formulas import evaluate
 from attain.tables import Table
 
 if TYPE_CHECKING:
-    from attain.density.mixture import Mixture
-    from attain.density.objectives import Objective
+    from attain.density.mixture import Mixture, Objective
     from attain.density.training import Plan, Trained
+
+
+State: TypeAlias = tuple[dict[str, Any], dict[str, np.ndarray]]
+"""What a model has learned: facts that JSON can hold, and arrays by name."""
+
+
+class Codes(NamedTuple):
+    """Rows in latent space: what a search moves, and what it leaves alone.
+
+    Attributes
+    ----------
+    z
+        Latent codes (n, k).
+    context
+        Whatever else `decode` needs to know of each row, (n, c): its immutable cells, a mixture component. A search
+        decodes many z with the context of one row; c may be 0.
+    """
+
+    z: np.ndarray
+    context: np.ndarray
+
+
+class Autoencoder(Protocol):
+    """A density model of the free columns given the immutable ones, with a latent space.
+
+    A fitted autoencoder has `schema_`, the schema it was fitted with. One that is to be fitted by an explainer is a
+    scikit-learn estimator with a parameter `schema`: it is cloned, gets the explainer's schema, and is fitted.
+
+    A row's results must not depend on the other rows of the call, to the last bit; `attain.density.row_product` is a
+    matrix product of which that is true. An optional method `decode_vjp(codes, gradient)` gives gradient · ∂decode/∂z,
+    (n, f) to (n, k): REVISE needs it for exact gradients. An autoencoder with a mixture of L components may have
+    another, `log_components(z)`: log p(c | z) but for a constant of each row, (n, k) to (n, L). The first column of
+    `Codes.context` is then the number of the component that a code is decoded with.
+    """
+
+    schema_: Schema
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learns from rows (n, d)."""
+        ...
+
+    def encode(self, X: np.ndarray) -> Codes:
+        """The codes of rows (n, d)."""
+        ...
+
+    def decode(self, codes: Codes) -> np.ndarray:
+        """Typical free cells (n, f) for codes, in original units: deterministic; levels are valid positions.
+
+        Bounds, steps and rules between columns are the explainer's concern.
+        """
+        ...
+
+    def log_density(self, X: np.ndarray, samples: int = 100) -> np.ndarray:
+        """log p(free | immutable) of rows, (n,), or a bound of it.
+
+        `samples` is the number of draws per row where a bound is estimated by sampling; a closed form ignores it.
+        """
+        ...
+
+    @property
+    def active_units(self) -> np.ndarray:
+        """For each latent dimension (k,) whether it matters to `decode`; searches leave the others alone."""
+        ...
+
+    def state(self) -> State:
+        """What was learned, for a file."""
+        ...
+
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Takes back what `state` gave, on an unfitted autoencoder with the same parameters; `schema` is its schema."""
+        ...
+
 
 Estimator: TypeAlias = Literal["exact", "relaxed"]
 """How the expectation over components is taken in training."""
@@ -94,9 +170,11 @@ class MixtureEstimator(BaseEstimator):
         rows = columns.prepare(values)
         checked = self._compact(columns, values[held], schema.immutable_columns)
         components, estimator = self._mixture(len(training))
+        free = len(schema.free_columns)
+        latent_dim = self.latent_dim or min(free, max(6, round(free / 4)), 16)
         found: list[tuple[Mixture, Trained]] = []
         for hidden in self._widths(len(training)):
-            sizes = Sizes(self._latent_dim(len(schema.free_columns)), components, hidden)
+            sizes = Sizes(latent_dim, components, hidden)
             model = Mixture.initial(
                 columns,
                 jax.random.key(seed),
@@ -224,18 +302,10 @@ class MixtureEstimator(BaseEstimator):
     def _train(self, model: Mixture, rows: np.ndarray, held: np.ndarray, plan: Plan) -> Trained:
         from attain.density.training import train  # needs JAX
 
-        bar = ProgressBar(plan.epochs, f"training {type(self).__name__}", unit="epochs") if self.verbose else None
-
-        def advance(done: int, planned: int, bound: float) -> None:
-            if bar is not None:
-                bar.update(1)
-
-        try:
-            labels = {"reconstruction": model.columns.names}
-            return train(model.weights, model.loss, model.validate, rows, held, plan, labels=labels, progress=advance)
-        finally:
-            if bar is not None:
-                bar.close()
+        labels = {"reconstruction": model.columns.names}
+        with closing(ProgressBar(plan.epochs, f"training {type(self).__name__}", unit="epochs")) as bar:
+            progress = bar.update if self.verbose else None
+            return train(model.weights, model.loss, model.validate, rows, held, plan, labels=labels, progress=progress)
 
     def _columns(self, schema: Schema, values: np.ndarray) -> Columns:
         """The columns that are modelled, and those that are given."""
@@ -247,7 +317,7 @@ class MixtureEstimator(BaseEstimator):
 
     def _objective(self, columns: Columns) -> Objective:
         """What training minimises."""
-        from attain.density.objectives import Bound  # needs JAX
+        from attain.density.mixture import Bound  # needs JAX
 
         return Bound(weight=self.beta)
 
@@ -259,9 +329,6 @@ class MixtureEstimator(BaseEstimator):
     def _mixture(self, rows: int) -> tuple[int, Estimator]:
         """The number of components, and how their expectation is taken in training."""
         return 1, "exact"
-
-    def _latent_dim(self, free: int) -> int:
-        return self.latent_dim or min(free, max(6, round(free / 4)), 16)
 
     def _widths(self, rows: int) -> list[tuple[int, ...]]:
         """The hidden layers that are tried: the network with the best bound on the validation rows is kept."""

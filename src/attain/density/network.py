@@ -1,6 +1,10 @@
 """A trained autoencoder in NumPy: encoder, decoder and its slope, the bound of the log-density, and draws.
 
 Sums run over one input after the other, so that the bits of a row never depend on the other rows.
+
+Draws depend on a row and its number, not on the place of the row in a batch: number i of a key is the finaliser of
+SplitMix64 of key + i · 0x9E3779B97F4A7C15. That needs no generator object per row, so a million rows cost what one
+array costs.
 """
 
 from __future__ import annotations
@@ -14,12 +18,10 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
-from attain.core.arrays import FloatArray, Keys
+from attain.core.arrays import GOLDEN, MIXER, FloatArray, Keys, mixed
 from attain.core.errors import FileError
 from attain.density.columns import Columns
-from attain.density.likelihoods.base import Array, filled, leaves, namespace
-from attain.density.likelihoods.numerics import log_softmax, logsumexp
-from attain.density.uniforms import uniforms
+from attain.density.likelihoods.base import Array, filled, leaves, log_softmax, logsumexp, namespace
 
 LOG_SCALES = -7.0, 2.0
 """The smallest and the largest logarithm of a posterior scale."""
@@ -216,8 +218,7 @@ class Network:
 
     def raw(self, z: FloatArray, conditions: FloatArray, component: np.ndarray) -> FloatArray:
         """The raw outputs (n, outputs) of the decoder."""
-        found: FloatArray = self._decoder(self._exact, z, conditions, component)[-1]
-        return found
+        return np.asarray(self._decoder(self._exact, z, conditions, component)[-1])
 
     def draw(self, z: FloatArray, conditions: FloatArray, component: np.ndarray, u: FloatArray) -> FloatArray:
         """Free cells (n, f) in original units with the share u (n, width) of their densities below them."""
@@ -233,7 +234,7 @@ class Network:
 
     def log_components(self, z: FloatArray) -> FloatArray:
         """log p(c | z) but for a constant of each row, (n, L): −‖z − μ(c)‖² / 2, as p(c) is uniform."""
-        return np.stack([-0.5 * _squares(z - mean) for mean in self.prior], axis=1)
+        return np.stack([-0.5 * np.add.accumulate((z - mean).T ** 2)[-1] for mean in self.prior], axis=1)
 
     def bound(self, rows: FloatArray, noise: FloatArray) -> FloatArray:
         """The importance-weighted bound of each compact row (n,), without `log_base`.
@@ -290,15 +291,14 @@ def log_importance_weights(
     log_prior = -0.5 * (codes - prior_mean) ** 2
     log_posterior = -0.5 * noise**2 - np.log(posterior.scale)
     weights = log_likelihood(codes) + (log_prior - log_posterior).sum(axis=-1) - np.log(len(prior_mean))
-    found: FloatArray = logsumexp(weights)
-    return found
+    return np.asarray(logsumexp(weights))
 
 
 def log_mean(log_weights: FloatArray) -> FloatArray:
     """The logarithm of the mean of weights over the first axis."""
     largest = log_weights.max(axis=0)
-    found: FloatArray = largest + np.log(_in_turn(np.exp(log_weights - largest)) / len(log_weights))
-    return found
+    total = np.add.accumulate(np.exp(log_weights - largest))[-1]
+    return np.asarray(largest + np.log(total / len(log_weights)))
 
 
 def row_product(x: FloatArray, matrix: FloatArray, start: FloatArray | float = 0.0) -> FloatArray:
@@ -310,18 +310,6 @@ def row_product(x: FloatArray, matrix: FloatArray, start: FloatArray | float = 0
     for j in range(matrix.shape[0]):
         out += x[:, j, None] * matrix[j]
     return out
-
-
-def _in_turn(parts: FloatArray) -> FloatArray:
-    """The sum over the first axis, one after the other."""
-    total = np.zeros(parts.shape[1:])
-    for part in parts:
-        total += part
-    return total
-
-
-def _squares(vectors: FloatArray) -> FloatArray:
-    return _in_turn(vectors.T**2)
 
 
 def _array(array: np.ndarray) -> FloatArray:
@@ -339,3 +327,24 @@ def _flagged(places: Any, columns: Columns) -> tuple[int, ...]:
 def _check_shape(name: str, found: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if found.shape != shape or found.dtype != dtype:
         raise FileError(f"the array {name!r} of the file has the shape {found.shape}, where {shape} is needed")
+
+
+def row_keys(rows: FloatArray, seed: int) -> Keys:
+    """64 bits for each row (n,) from its cells and the seed; all NaN are one, and there is no negative zero."""
+    bits = np.where(np.isnan(rows), np.nan, rows + 0.0).view(np.uint64)
+    keys = np.full(len(rows), mixed(np.array([seed], dtype=np.uint64))[0])
+    for column in range(rows.shape[1]):
+        keys = mixed(keys + GOLDEN ^ bits[:, column])
+    return keys
+
+
+def draw_keys(keys: Keys, n: int) -> Keys:
+    """`n` keys for each key, one after the other."""
+    return mixed(np.repeat(keys, n) + np.tile(np.arange(1, n + 1, dtype=np.uint64), len(keys)) * MIXER)
+
+
+def uniforms(keys: Keys, number: int) -> FloatArray:
+    """Number `number` ≥ 0 of each key, in [0, 1)."""
+    with np.errstate(over="ignore"):
+        counter = np.uint64(number + 1) * GOLDEN
+    return (mixed(keys + counter) >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -25,8 +25,6 @@ Weights: TypeAlias = Any
 """A pytree of arrays: everything that training changes."""
 Metrics: TypeAlias = dict[str, jax.Array]
 """Terms of an objective, averaged over rows: one number each, or one per column or latent dimension."""
-Progress: TypeAlias = Callable[[int, int, float], None]
-"""Called after each epoch with the number of epochs done, the number planned and the validation bound."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ def train(
     plan: Plan,
     *,
     labels: Mapping[str, Sequence[str]] | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Trained:
     """Minimises a loss by Adam, and keeps the weights with the best validation bound.
 
@@ -103,6 +101,8 @@ def train(
         Float32 rows.
     labels
         For metrics with several entries, what each belongs to: named where it is no longer finite.
+    progress
+        Called after each epoch, with 1.
     """
     if os.getpid() != _IMPORTED_IN:
         raise AttainError(
@@ -128,7 +128,7 @@ def train(
         if bound > best_bound:
             best, best_epoch, best_bound = weights, epoch, float(bound)
         if progress is not None:
-            progress(epoch + 1, plan.epochs, float(bound))
+            progress(1)
         if epoch - best_epoch >= plan.patience and epoch >= plan.warm_up * plan.epochs + plan.patience:
             break
     if best_epoch < 0:

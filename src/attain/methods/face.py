@@ -16,8 +16,7 @@ from attain.core.errors import AttainError
 from attain.core.frames import Frame
 from attain.methods.base import Explainer, integer, number
 from attain.population.measuring import REAL_VALUES, Copies
-from attain.population.population import DecidedPopulation, Population
-from attain.population.reference import distinct
+from attain.population.population import DecidedPopulation, Population, distinct
 from attain.population.space import MeasuringSpace, Neighbours
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Constraints, Schema

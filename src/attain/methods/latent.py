@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from attain.core.errors import AttainError, FileError
-from attain.density.autoencoder import Autoencoder, Codes
-from attain.density.uniforms import row_keys, uniforms
+from attain.density.estimator import Autoencoder, Codes
+from attain.density.network import row_keys, uniforms
 from attain.methods.base import Explainer
 from attain.population.population import Population, Scale
 from attain.schema import Schema

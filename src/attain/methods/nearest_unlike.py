@@ -9,10 +9,8 @@ import numpy as np
 
 from attain.core.arrays import rank_within
 from attain.methods.base import Explainer, integer
-from attain.population.measuring import REAL_VALUES, Copies
-from attain.population.percentiles import Percentiles
-from attain.population.population import DecidedPopulation, Population
-from attain.population.reference import Reference
+from attain.population.measuring import REAL_VALUES, Copies, Percentiles
+from attain.population.population import DecidedPopulation, Population, Reference
 from attain.search.pool import diverse
 from attain.search.problem import Answers, Problem, ranked_hits
 

@@ -8,12 +8,11 @@ from attain.core.intervals import bands
 from attain.metrics import measures
 from attain.metrics.comparison import MethodComparison, compare_methods
 from attain.metrics.differences import RecourseGap, holm, paired_comparison, recourse_gap
-from attain.metrics.distances import copies, distance
 from attain.metrics.evaluation import Evaluation, RealPeople, evaluate
 from attain.metrics.laws import possible
-from attain.metrics.levers import levers
 from attain.metrics.measures import DEFAULT, AnswerMatrix, EvaluationContext, Measure, register
 from attain.metrics.validity import (
+    levers,
     redundant,
     retrained,
     type_valid,
@@ -23,7 +22,7 @@ from attain.metrics.validity import (
     violations,
 )
 from attain.population.faithfulness import connected, local_outlier_factor, nearest_distance, outlier, proximity
-from attain.population.measuring import changed, max_shift, mean_pairwise_distance, total_shift
+from attain.population.measuring import changed, copies, distance, max_shift, mean_pairwise_distance, total_shift
 
 __all__ = [
     "DEFAULT",

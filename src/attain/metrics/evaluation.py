@@ -27,8 +27,7 @@ from attain.metrics.measures import (
     as_measures,
 )
 from attain.metrics.validity import unmargined_goal
-from attain.population.population import DecidedPopulation, Population
-from attain.population.reference import Reference
+from attain.population.population import DecidedPopulation, Population, Reference
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law, find_laws
 from attain.tables import Table, read_labels

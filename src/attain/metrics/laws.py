@@ -18,8 +18,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray, unchanged
 from attain.core.errors import AttainError
-from attain.population.measuring import measured
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles, measured
 from attain.population.relation_fitting import in_order
 from attain.results.counterfactuals import Counterfactuals
 from attain.schema import Schema

@@ -14,12 +14,11 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError
-from attain.metrics import distances, validity
+from attain.metrics import validity
 from attain.metrics.laws import FAR, Relations, possible
 from attain.population import faithfulness, measuring
-from attain.population.measuring import mean_pairwise_distance
-from attain.population.percentiles import Percentiles
-from attain.population.reference import QUANTILES, Reference
+from attain.population.measuring import Percentiles, mean_pairwise_distance
+from attain.population.population import QUANTILES, Reference
 from attain.results.status import Status
 from attain.schema import Constraints, Schema
 from attain.schema.laws import Law
@@ -392,9 +391,9 @@ _DEFAULT: Final = (
     Measure("total_shift", from_context(measuring.total_shift), "total shift (TS)", worst="free"),
     Measure("max_shift", from_context(measuring.max_shift), "largest shift (MS)", worst=1.0),
     Measure("changed", from_context(measuring.changed), "features changed (L0)"),
-    Measure("l1", from_context(distances.distance, norm="l1"), "L1 distance"),
-    Measure("l2", from_context(distances.distance, norm="l2"), "L2 distance"),
-    Measure("linf", from_context(distances.distance, norm="linf"), "L∞ distance"),
+    Measure("l1", from_context(measuring.distance, norm="l1"), "L1 distance"),
+    Measure("l2", from_context(measuring.distance, norm="l2"), "L2 distance"),
+    Measure("linf", from_context(measuring.distance, norm="linf"), "L∞ distance"),
     Measure("redundant", from_context(validity.redundant), "changes not needed"),
     Measure("proximity", from_context(faithfulness.proximity), "proximity (P)"),
     Measure("local_outlier_factor", from_context(faithfulness.local_outlier_factor), "local outlier factor"),
@@ -406,8 +405,8 @@ _DEFAULT: Final = (
     _verdict("possible", "breaks no law", _possible, _training),
     Measure("relations_broken", _breaks(1.0), "breaks a relation", share=True, real=_training),
     Measure("relations_broken_by_far", _breaks(FAR), "breaks a relation by far", share=True, real=_training),
-    Measure("copied", from_context(distances.copies), "copies a training row", share=True),
-    Measure("copied_free", from_context(distances.copies, free=True), "copies free cells", share=True),
+    Measure("copied", from_context(measuring.copies), "copies a training row", share=True),
+    Measure("copied_free", from_context(measuring.copies, free=True), "copies free cells", share=True),
     Measure("diversity", _diversity, "distance of options", "higher"),
     Measure("rows_scored", _cost("rows_scored"), "rows scored", known=True),
     Measure("seconds", _cost("seconds"), "seconds", known=True),

@@ -1,11 +1,12 @@
 """Whether answers do what was asked for: flip the decision, as records that may exist, without needless changes.
 
-And whether they still do if the model is retrained, or if they are carried out inexactly.
+And whether they still do if the model is retrained, if they are carried out inexactly, or if a feature is held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from attain.core.arrays import BoolArray, FloatArray
-from attain.core.errors import AttainError, DataError, check_integer
+from attain.core.errors import AttainError, ConstraintError, DataError, check_integer, listed
 from attain.core.frames import library_of
-from attain.population.measuring import answered, measured, own_rows
-from attain.population.percentiles import Percentiles, as_matrix
+from attain.methods.base import Explainer
+from attain.population.measuring import Percentiles, answered, as_matrix, measured, own_rows
+from attain.results.counterfactuals import Counterfactuals
+from attain.results.levers import changed_by_choice, lever_columns
+from attain.schema import Constraints
 from attain.search.moves import streams, uniform_draws
 from attain.tables import Region, read_labels, unchanged
 
@@ -225,3 +229,66 @@ def _owners(region: Region, present: BoolArray) -> np.ndarray:
     if len(region) != len(present):
         raise DataError(f"region must hold one row for each of the {len(present)} answers, got {len(region)}")
     return np.flatnonzero(present)
+
+
+def levers(
+    explainer: Explainer,
+    model: Any,
+    result: Counterfactuals,
+    *,
+    features: Sequence[str] | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """`result.levers()` with what it would cost to hold each feature as it is, found by searching again.
+
+    Kommiya Mothilal et al. (2021) call a feature sufficient for the decision about a person who would lose their
+    answer: as long as it stays as it is, nothing else flips the decision. That the method finds no other answer does
+    not prove that there is none.
+
+    Parameters
+    ----------
+    explainer, model
+        Those that the result was made with. Everybody whose answer changes a feature is searched for again, with that
+        feature held; all others keep their answer.
+    features
+        Those to look at; by default all that the answers change.
+    constraints
+        Those of the call that gave the result, which must be the same for everybody.
+
+    Returns
+    -------
+    Frame
+        The columns of `result.levers()`, then `lost`: how many people lose their answer, and `further`: how many
+        percentile points further the answers of those who get another one are, on average (total shift); NaN where
+        nobody does. The features without which most people lose their answer come first.
+    """
+    given = Constraints.of(constraints)
+    if given.people:
+        raise ConstraintError("constraints['people'] is for single rows; here constraints must be the same for all")
+    frame = pd.DataFrame(lever_columns(result))
+    wanted = frame["feature"].tolist() if features is None else list(features)
+    unknown = [name for name in wanted if name not in set(frame["feature"])]
+    if unknown:
+        raise DataError(f"features names {listed(unknown)}; the answers change {listed(frame['feature'], 60)}")
+    library, changed = result.table.layout.library, changed_by_choice(result)
+    owners, before = result.owners[result.best], _total_shifts(result)
+    lost: dict[str, int] = {}
+    further: dict[str, float] = {}
+    for name in wanted:
+        using = owners[changed[:, result.table.schema.position(name)]]
+        people = library.take(result.table.source, using)
+        held = replace(given, immutable=(*given.immutable, name))
+        again = explainer.explain(model, people, target=result.target, probability=result.probability, constraints=held)
+        more = (_total_shifts(again) - before[using])[again.found]
+        lost[name] = int((~again.found).sum())
+        further[name] = float(100 * more.mean()) if len(more) else np.nan
+    frame = frame[frame["feature"].isin(wanted)]
+    frame = frame.assign(lost=frame["feature"].map(lost), further=frame["feature"].map(further))
+    return frame.sort_values("lost", ascending=False, kind="stable", ignore_index=True)
+
+
+def _total_shifts(result: Counterfactuals) -> np.ndarray:
+    """The total shift of each person's best option, (n,); NaN without one."""
+    shifts = np.full(len(result), np.nan)
+    shifts[result.owners[result.best]] = np.nansum(result.percentiles[2][result.best], axis=1)
+    return shifts

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from attain.engine.score import States
-from attain.models.goal import StructureError, probe_rows
-from attain.models.reader import Reader, by_halves
+from attain.models.goal import StructureError
+from attain.models.reader import Reader, by_halves, probe_rows
 from attain.models.sklearn import transformed, unwrapped
 from attain.schema import Feature, Schema
 from attain.tables import Layout, ordinary

@@ -12,9 +12,8 @@ import numpy as np
 
 from attain.core.errors import FileError, MissingExtraError, ModelError, listed
 from attain.core.files import MODEL, file_digest, readable
-from attain.models.goal import probe_rows
 from attain.models.model import Model
-from attain.models.reader import Reader
+from attain.models.reader import Reader, probe_rows
 from attain.tables import Layout
 
 _PICKLES: Final = (".pkl", ".pickle", ".joblib")

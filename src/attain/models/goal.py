@@ -1,11 +1,11 @@
-"""`Goal`: a model asked for a target class, or for at least a probability of it."""
+"""`Goal`: a model asked for a target class, or for at least a probability of it; `JointGoal`: several that agree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from functools import cached_property
+from functools import cached_property, reduce
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ import numpy as np
 
 from attain.core.arrays import as_python
 from attain.core.errors import ModelError, check_number, listed
-from attain.engine.score import Score
+from attain.engine.score import LeastScore, Score
 from attain.models.adapter import AnswerKind, Answers, Label, decision, lead, winning_lead
 from attain.models.model import Model
 from attain.models.reader import LearningLimit, Reader
@@ -23,22 +23,11 @@ if TYPE_CHECKING:
     from attain.models.compiled import CompiledScore
     from attain.tables import Layout
 
+
 T = TypeVar("T")
 
-PROBE_ROWS = 256
-"""The most training rows that a model is tried out on."""
 REPEATABLE = 1e-6
 """How far two answers about one row may differ, relative to their size: more than rounding, less than a decision."""
-
-
-def spread_positions(total: int, n: int) -> np.ndarray:
-    """At most `n` positions spread evenly over `total`."""
-    return np.linspace(0, total - 1, min(total, n)).astype(np.intp)
-
-
-def probe_rows(values: np.ndarray, n: int = PROBE_ROWS) -> np.ndarray:
-    """At most `n` rows spread evenly over the training rows, which may be sorted by label."""
-    return np.asarray(values[spread_positions(len(values), n)])
 
 
 class StructureError(ModelError):
@@ -237,19 +226,6 @@ class Goal:
         """Those of `rows_asked` that are charged to people: not gradients, nor what was asked again after an error."""
         return self.reader.rows - self.reader.uncharged
 
-    @property
-    def rows_failed(self) -> int:
-        """How many rows the model failed on."""
-        return self.reader.failed
-
-    def count_compiled(self, rows: int) -> None:
-        """Counts rows that the engine asked of the compiled score."""
-        self.reader.count_rows(rows)
-
-    def uncharge(self, rows: int) -> None:
-        """Takes rows out of `rows_charged`, as those of a search that failed."""
-        self.reader.uncharged += rows
-
     def cached(self, name: str, learn: Callable[[], T]) -> T:
         """What `learn` returns, or the `StructureError` it raises, kept as long as this goal and its copies are."""
         if name not in self._known:
@@ -427,3 +403,45 @@ def _apart(first: np.ndarray, again: np.ndarray) -> np.ndarray:
     """Which of two answers about the same rows differ, (n,)."""
     apart = np.abs(first - again) > REPEATABLE * np.maximum(1.0, np.abs(first))
     return np.asarray(apart.reshape(len(first), -1).any(axis=1))
+
+
+class JointGoal(Goal):
+    """A goal that is met where a first goal and all others are met; its score, target and model are the first's.
+
+    The others are asked only about rows that meet the goals before them.
+    """
+
+    def __init__(self, first: Goal, others: Sequence[Goal]) -> None:
+        vars(self).update(vars(first), compiled=None)
+        self._goals = (first, *others)
+        self.most_questions = sum(goal.most_questions for goal in self._goals)
+        self.last_questions = sum(goal.last_questions for goal in self._goals)
+
+    @property
+    def rows_asked(self) -> int:
+        return sum(goal.rows_asked for goal in self._goals)
+
+    def score_rows(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.score_rows for goal in self._goals], rows)
+
+    def confirm_rows(self, rows: np.ndarray) -> Judgement:
+        return _jointly([goal.confirm_rows for goal in self._goals], rows)
+
+    def compiled_score(self) -> Score | None:
+        scores = [score for goal in self._goals if (score := goal.compiled_score()) is not None]
+        return reduce(LeastScore, scores) if len(scores) == len(self._goals) else None
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """The share of the other goals that each row meets, (n,)."""
+        return np.mean([other.score_rows(rows).met for other in self._goals[1:]], axis=0)
+
+
+def _jointly(judges: Sequence[Callable[[np.ndarray], Judgement]], rows: np.ndarray) -> Judgement:
+    met, score, asked, failures = judges[0](rows)
+    met, asked = met.copy(), asked.copy()
+    for judge in judges[1:]:
+        left = np.flatnonzero(met)
+        judged = judge(rows[left])
+        met[left] = judged.met
+        asked[left] += judged.asked
+    return Judgement(met, score, asked, failures)

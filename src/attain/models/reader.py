@@ -30,8 +30,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PROBE_ROWS: Final = 256
+"""The most training rows that a model is tried out on."""
 _LEAST: Final = 1.0
 """Seconds that the calls of a model may take while it is learned about, however short the timeout is."""
+
+
+def spread_positions(total: int, n: int) -> np.ndarray:
+    """At most `n` positions spread evenly over `total`."""
+    return np.linspace(0, total - 1, min(total, n)).astype(np.intp)
+
+
+def probe_rows(values: np.ndarray, n: int = PROBE_ROWS) -> np.ndarray:
+    """At most `n` rows spread evenly over the training rows, which may be sorted by label."""
+    return np.asarray(values[spread_positions(len(values), n)])
 
 
 class OutOfTime(AttainError):

@@ -17,7 +17,8 @@ from scipy.special import expit, logit
 from attain.core.errors import ModelError
 from attain.models.adapter import plain_classes
 from attain.models.encoding import SEED, Encoding, Preprocessing, Projection, dense
-from attain.models.goal import Goal, StructureError, probe_rows
+from attain.models.goal import Goal, StructureError
+from attain.models.reader import probe_rows
 from attain.models.trees import Ensemble, read_ensemble
 from attain.schema import Feature, Schema
 from attain.tables import ordinary

@@ -19,8 +19,8 @@ from attain.engine.score import States
 from attain.engine.trees import TreeSums
 from attain.models.adapter import AnswerKind
 from attain.models.encoding import Encoding, Preprocessing, Transform, base_row, states_of
-from attain.models.goal import Goal, StructureError, probe_rows
-from attain.models.reader import Reader, by_halves
+from attain.models.goal import Goal, StructureError
+from attain.models.reader import Reader, by_halves, probe_rows
 from attain.models.tree_readers import Trees, read_trees
 from attain.schema import Schema
 

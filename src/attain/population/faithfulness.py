@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from attain.core.arrays import BoolArray, FloatArray, IndexArray
 from attain.core.errors import AttainError, check_integer
 from attain.population.measuring import measured
-from attain.population.reference import Reference
+from attain.population.population import Reference
 
 FIGURES: Final = ("proximity", "local_outlier_factor", "outlier", "nearest_distance", "connected")
 NEIGHBOURS: Final = 20
@@ -61,14 +61,12 @@ class LocalDensity:
 
     def factor(self, distances: FloatArray, indices: IndexArray) -> FloatArray:
         """The local outlier factor of rows whose k nearest reference rows are given."""
-        result: FloatArray = self.density[indices].mean(axis=1) / _density(distances, self.reach[indices])
-        return result
+        return np.asarray(self.density[indices].mean(axis=1) / _density(distances, self.reach[indices]))
 
 
 def _density(distances: FloatArray, neighbour_reach: FloatArray) -> FloatArray:
     # The small constant is scikit-learn's; without duplicates it never matters.
-    result: FloatArray = 1.0 / (np.maximum(distances, neighbour_reach).mean(axis=1) + 1e-10)
-    return result
+    return np.asarray(1.0 / (np.maximum(distances, neighbour_reach).mean(axis=1) + 1e-10))
 
 
 def local_density(reference: Reference, k: int) -> LocalDensity | None:

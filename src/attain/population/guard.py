@@ -23,7 +23,7 @@ import numpy as np
 
 from attain.core.arrays import BoolArray, FloatArray
 from attain.population.faithfulness import LocalDensity, local_density
-from attain.population.reference import Reference
+from attain.population.population import Reference
 
 Setting: TypeAlias = Literal["connected", "typical"]
 
@@ -145,10 +145,6 @@ class Guard:
             _largest(self.own_distances, least * self.settings.closeness) if self.setting == "connected" else np.inf,
         )
 
-    def share_refused(self, rows: FloatArray, rate: float) -> float:
-        """The share of rows that are refused at a rate."""
-        return float(1 - self.accepts(rows, rate).mean()) if len(rows) else float("nan")
-
     def _score(self, factors: FloatArray, distance: FloatArray) -> FloatArray:
         ranks = [np.ones(len(distance)), *(_rank(own, factors[:, i]) for i, own in enumerate(self.own_factors))]
         if self.setting == "connected":
@@ -178,8 +174,7 @@ def _columns(factors: list[FloatArray], n: int) -> FloatArray:
 
 def _rank(own: FloatArray, values: FloatArray) -> FloatArray:
     """The share of real rows whose value is as large or larger, (n,); `own` is sorted."""
-    rank: FloatArray = 1 - np.searchsorted(own, values, side="left") / max(len(own), 1)
-    return rank
+    return np.asarray(1 - np.searchsorted(own, values, side="left") / max(len(own), 1))
 
 
 def _largest(own: FloatArray, least: float) -> float:

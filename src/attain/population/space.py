@@ -31,7 +31,7 @@ from scipy.spatial import cKDTree
 
 from attain.core.arrays import BoolArray, FloatArray, IndexArray, flat
 from attain.engine.typical import Space
-from attain.population.percentiles import as_matrix
+from attain.population.measuring import as_matrix
 from attain.schema import Schema
 from attain.tables import ordinary
 
@@ -166,28 +166,21 @@ class MeasuringSpace:
 
     def transform(self, values: ArrayLike) -> FloatArray:
         """The coordinates of the rows: (n, features) to (n, dimension), whatever the leading dimensions."""
-        points = self.points(values)
-        coordinates, numbers = np.zeros((*points.shape[:-1], self.dimension)), points[..., len(self.stated) :]
-        coordinates[..., : len(self.scaled)], coordinates[..., -1] = numbers[..., :-1], numbers[..., -1]
-        flat(coordinates)[self._switched_on(flat(points))] = 1.0
-        return coordinates
+        matrix = as_matrix(values, len(self.schema))
+        return self.sparse(flat(matrix)).toarray().reshape(*matrix.shape[:-1], self.dimension)
 
     def sparse(self, values: ArrayLike) -> csr_array:
         """The coordinates of rows, (n, features) to (n, dimension), without the states that they are not in."""
         points = self.points(values)
-        rows, on = self._switched_on(points)
+        states = points[:, : len(self.stated)].astype(np.intp)
+        rows, places = np.nonzero(states)
+        on = len(self.scaled) + self.first[places] + states[rows, places] - 1
         numbers = np.append(np.arange(len(self.scaled)), self.dimension - 1)
         cells = np.concatenate((np.ones(len(on)), points[:, len(self.stated) :].ravel()))
         rows = np.concatenate((rows, np.repeat(np.arange(len(points)), len(numbers))))
         return csr_array(
             (cells, (rows, np.concatenate((on, np.tile(numbers, len(points)))))), shape=(len(points), self.dimension)
         )
-
-    def _switched_on(self, points: FloatArray) -> tuple[IndexArray, IndexArray]:
-        """The indicators of points (n, cells) that are on: rows, and coordinates."""
-        states = points[:, : len(self.stated)].astype(np.intp)
-        rows, places = np.nonzero(states)
-        return rows, len(self.scaled) + self.first[places] + states[rows, places] - 1
 
 
 def _moments(cells: FloatArray) -> tuple[float, float]:

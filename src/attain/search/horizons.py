@@ -19,7 +19,7 @@ import numpy as np
 
 from attain.core.arrays import positions, rank_within
 from attain.models import JointGoal
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.results.status import Status, Typicality
 from attain.search.pool import different_changes
 from attain.search.problem import Answers, Problem

@@ -186,7 +186,7 @@ class Problem:
     def charge_scored(self, owner: int, rows: int) -> None:
         """Charges rows that a search has ranked by the compiled score, as if the model had been asked about them."""
         self.ledger.charge(np.array([owner]), np.array([rows]))
-        self.goal.count_compiled(rows)
+        self.goal.reader.count_rows(rows)
 
     def affordable(self, owners: np.ndarray, reserve: int | np.ndarray | None = None) -> np.ndarray:
         """Which of these rows can still be asked about; `reserve` as in `ask`."""

@@ -147,7 +147,7 @@ class Batches:
     def fail(self, error: Exception) -> None:
         problem, some = self._problem, self._some
         problem.ledger.spent[some] = self._spent
-        problem.goal.uncharge(problem.rows_searched - self._searched)
+        problem.goal.reader.uncharged += problem.rows_searched - self._searched
         if len(some) > 1:
             self._left += [some[len(some) // 2 :], some[: len(some) // 2]]
             return

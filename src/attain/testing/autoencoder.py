@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from sklearn.base import clone
 
-from attain.density.autoencoder import Codes
+from attain.density.estimator import Codes
 from attain.schema import Schema
 from attain.tables import Table
 from attain.testing import people

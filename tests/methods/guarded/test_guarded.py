@@ -18,7 +18,7 @@ from attain import Feature, Guarded, Model, Schema
 from attain.datasets import load_german
 from attain.methods import ActionableRecourse
 from attain.methods.guarded.guard_context import OWN_ROWS
-from attain.population.reference import Reference
+from attain.population.population import Reference
 from attain.results.status import Purpose
 from attain.tables import Table
 from attain.testing import people

@@ -18,9 +18,8 @@ from scipy.special import ndtri
 
 from attain.core.arrays import FloatArray, IndexArray
 from attain.core.errors import FileError, listed
-from attain.density.likelihoods.base import Array, Likelihood, namespace, register, static
+from attain.density.likelihoods.base import Array, Likelihood, log_softmax, logsumexp, namespace, register, static
 from attain.density.likelihoods.levels import IMPOSSIBLE, Logits
-from attain.density.likelihoods.numerics import log_softmax, logsumexp
 from attain.density.likelihoods.states import INTERVALS, MOST_ATOMS, States
 from attain.schema import Feature
 

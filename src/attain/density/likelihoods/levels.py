@@ -7,8 +7,16 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from attain.density.likelihoods.base import Array, Likelihood, namespace, register, static
-from attain.density.likelihoods.numerics import inverse_softplus, log_softmax, softplus
+from attain.density.likelihoods.base import (
+    Array,
+    Likelihood,
+    inverse_softplus,
+    log_softmax,
+    namespace,
+    register,
+    softplus,
+    static,
+)
 from attain.schema import Feature
 
 IMPOSSIBLE = -1e9

@@ -10,20 +10,18 @@ from scipy import stats
 from scipy.special import ndtri, ndtri_exp
 
 from attain.density.likelihoods.base import (
+    HALF_LOG_TWO_PI,
     Array,
     Likelihood,
     Standardised,
     column_scales,
+    count_log_base,
+    deviance_term,
     half_steps,
+    inverse_softplus,
     namespace,
     refuse_outside,
     register,
-)
-from attain.density.likelihoods.numerics import (
-    HALF_LOG_TWO_PI,
-    count_log_base,
-    deviance_term,
-    inverse_softplus,
     scaled_log_ndtr,
     softplus,
 )
@@ -188,8 +186,7 @@ class Poisson(Likelihood):
         return xp.exp(xp.clip(raw, -20.0, self.largest_log_rate))
 
     def typical(self, raw: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.expected(raw)
-        return found
+        return np.asarray(self.expected(raw))
 
     def typical_vjp(self, raw: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         inside = (raw > -20.0) & (raw < self.largest_log_rate)

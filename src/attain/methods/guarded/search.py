@@ -18,7 +18,7 @@ from attain.engine.typical import Crowd
 from attain.methods.guarded.settings import GuardedSettings
 from attain.models import JointGoal
 from attain.population.guard import Guard
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.population.population import Scale
 from attain.population.relations import Relations
 from attain.results.status import Status, Typicality

@@ -21,7 +21,7 @@ import numpy as np
 
 from attain.methods.recourse.program import Choices, Program, RecourseCost
 from attain.models.scores import LinearScore
-from attain.population.percentiles import Percentiles
+from attain.population.measuring import Percentiles
 from attain.schema import Schema
 from attain.tables import Region, on_grid, ordinary, snapped
 
