@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attain.core.errors import AttainError, MissingExtraError
@@ -42,6 +43,7 @@ def explain(
     schema = dataset.schema()
     types = dict(zip(schema.names, schema.types, strict=True))
     integers = batch.index in types and arrow().types.is_integer(types[batch.index])
+    resources: Callable[[], dict[str, float]] = ray.cluster_resources  # Ray does not annotate it
     return dataset.map_batches(
         _Answers,
         batch_size=people_per_batch,
@@ -49,7 +51,7 @@ def explain(
         # as bytes: arrays that Ray itself sends are read-only
         fn_constructor_args=(pickled(batch.named_by(batch.index, integers=integers)),),
         # at least one worker, so that reading the dataset has room
-        compute=ActorPoolStrategy(min_size=1, max_size=workers or int(ray.cluster_resources()["CPU"])),
+        compute=ActorPoolStrategy(min_size=1, max_size=workers or int(resources()["CPU"])),
         num_cpus=1,
     )
 
