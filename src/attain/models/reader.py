@@ -33,7 +33,7 @@ T = TypeVar("T")
 PROBE_ROWS: Final = 256
 """The most training rows that a model is tried out on."""
 _LEAST: Final = 1.0
-"""Seconds that the calls of a model may take while it is learned about, however short the timeout is."""
+"""The seconds that learning about a model may always take, however short the timeout."""
 
 
 def spread_positions(total: int, n: int) -> np.ndarray:
@@ -106,7 +106,8 @@ def by_halves(
 
 
 class Reader:
-    """A model's answers to rows of the matrix: labels as positions in `classes`, probabilities and scores by class.
+    """A model's answers to rows of the matrix: labels as positions in `classes`, probabilities by class, and scores by
+    class or one number per row.
 
     `settle` learns from the model's answer about the probe what it does not declare: how many classes it has, and for a
     function whether it returns labels or probabilities.
@@ -131,11 +132,11 @@ class Reader:
         self.tolerant = tolerant
         self.limit: LearningLimit | None = None
         self.rows = 0
-        """How many rows the model was asked about."""
+        """Rows in all calls, each once per call; those that a compiled score answered count, too."""
         self.seconds = 0.0
         """How long its calls took."""
         self.uncharged = 0
-        """How many of the rows are of gradients, controls and failed searches, or were asked again after an error."""
+        """Rows charged to nobody: of gradients, of the control, of failed searches, and asked again after an error."""
         self.failed = 0
         """How many rows `read_each` found that the model fails on."""
         self._adapter = model.adapter

@@ -30,7 +30,7 @@ Setting: TypeAlias = Literal["connected", "typical"]
 
 @dataclass(frozen=True)
 class GuardSettings:
-    """Constants of the guard; the letters are explained in `attain.methods.guarded.search`."""
+    """Constants of the guard; the letters are explained in `attain.methods.guarded.settings`."""
 
     neighbours: tuple[int, ...] = (5, 10, 20, 40, 80)
     """Numbers of neighbours of the outlier factors. A factor with many neighbours among many rows sees what one with

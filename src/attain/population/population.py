@@ -225,8 +225,8 @@ class Population:
         Parameters
         ----------
         laws
-            The laws that answers keep: `"found"` takes those of the schema or, if it has none, finds those of the rows;
-            None keeps none; a list of laws is kept as it is.
+            The laws that answers keep: `"found"` takes those of the schema or, if none were looked for yet, finds those
+            of the rows; None keeps none; a list is kept, with the evidence of these rows.
         """
         population = cls(table, labels, _chosen_laws(table, laws))
         _ = population.percentiles, population.space, population.observed  # so that no answer waits for them
@@ -322,7 +322,7 @@ class Scale:
 
 
 class DecidedPopulation:
-    """A population as a model decides about it. Each row is asked about at most once; several threads may share it.
+    """The training rows, with what one model decides about each, asked for when it is first needed.
 
     Parameters
     ----------

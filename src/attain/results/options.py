@@ -1,6 +1,7 @@
 """Options as people see them: what each one changes, and all that is known about it.
 
-Sentences, tables, notebooks, reports, pages, plots and files render these; `Counterfactuals.option` makes them.
+Sentences, tables, notebooks, reports, pages, plots and files render these. `option_at` makes them, for
+`Counterfactuals.option`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Cause = Literal["", "relation", "law", "time"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Change:
-    """What an option does with one feature. Percentiles, shifts among them, run from 0 to 100.
+    """What an option does with one feature. Percentiles and shifts are from 0 to 100.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class Change:
         The range, or the other levels, that do as well, and how many values were checked and hold; None where ranges
         were not asked for.
     gain, per_point, needed_for_decision, needed_to_stay_typical, needed_by_law, only_typical
-        How much the change matters; None (`only_typical`: False) where importance was not asked for. See `Importances`.
+        How much the change matters; None (`only_typical`: False) where it is not known. See `Importances`.
     """
 
     feature: Feature
@@ -73,7 +74,7 @@ class Change:
 
     @property
     def reviewed(self) -> bool:
-        """Whether somebody has decided what may happen to the feature, or nobody searches it."""
+        """Whether somebody has decided what may happen to the feature, or a search leaves it alone."""
         return self.feature.is_reviewed or not self.feature.searched
 
     def as_json(self) -> dict[str, Any]:

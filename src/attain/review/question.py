@@ -205,8 +205,8 @@ _LEAST_CORRELATION: Final = 0.2
 def questions(schema: Schema, frame: Frame, y: Any = None) -> tuple[Question, ...]:
     """The questions about the columns of a frame that nobody has answered, in the schema's order.
 
-    What a column holds is asked before what may happen to it, and a family of columns once. An answer changes the
-    questions that follow, so ask for them again with the new schema. At most 200,000 rows are looked at.
+    For a single column, what it holds is asked before what may happen to it, and a family of columns once. An answer
+    changes the questions that follow, so ask for them again with the new schema. At most 200,000 rows are looked at.
     """
     values = read_frame(frame, schema.features)
     if y is not None and len(y) != len(values):
@@ -229,7 +229,7 @@ class _Questioner:
         self.age = next((feature.name for feature in schema if feature.numeric and is_age(feature.name)), None)
 
     def about(self, feature: Feature) -> Iterator[Question]:
-        """The questions about a column: first what it holds, unless it stays as it is, then what may happen to it."""
+        """The questions about a column: first what it holds, then what may happen to it."""
         stays = Choice("n", "it stays as it is, whatever it means", {feature.name: {"immutable": True}})
         for question in self._what_it_holds(feature):
             yield question if "n" in question.keys else replace(question, choices=(*question.choices, stays))
