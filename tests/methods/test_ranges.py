@@ -56,18 +56,6 @@ def check_by_brute_force(
             assert (entry["low"], entry["high"], entry["checked"]) == (low, high, high - low + 1)
 
 
-def test_the_interval_of_a_linear_model_is_a_closed_form() -> None:
-    result = explained(plane([1.0, 2.0, 0.0], 14.5))
-    for label, answer in answers(result).items():
-        mine = result.ranges[result.ranges["person"] == label].set_index("feature")
-        assert set(mine.index) <= {"x", "y"}
-        if "x" in mine.index:
-            assert mine.loc["x", "low"] == max(0, np.ceil(14.5 - 2 * answer["y"]))
-        if "y" in mine.index:
-            assert mine.loc["y", "low"] == max(0, np.ceil((14.5 - answer["x"]) / 2))
-        assert (mine["high"] == 9).all()
-
-
 @pytest.mark.parametrize(
     "model",
     [

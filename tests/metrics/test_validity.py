@@ -127,9 +127,3 @@ def test_violations_agree_with_the_plain_check(seed: int) -> None:
         )
         found = faults(schema, before, after)
         assert bool(found) == bool(single[row]), found
-
-
-def test_nobody_asked() -> None:
-    region, goal, own = setting(2)
-    assert violations(np.full((2, 6), NAN), region).isna().all(axis=None)
-    assert np.isnan(redundant(np.full((2, 6), NAN), own, goal, region)).all()

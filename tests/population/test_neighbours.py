@@ -82,13 +82,6 @@ def test_neighbours_do_not_depend_on_the_rest_of_the_batch(
     assert_equal(index.query(asked[:200], 5), (distances[:200], indices[:200]))
 
 
-@pytest.mark.parametrize("tree", [True, False])
-def test_points_asked_about_themselves_keep_their_order(tree: bool) -> None:
-    points = np.random.default_rng(0).normal(size=(400, 4)).round(1)
-    index = index_of(points, tree)
-    assert_equal(index.query(index.points, 7), brute_force(points, points, 7))
-
-
 def test_a_tree_is_used_where_points_fill_few_dimensions() -> None:
     random = np.random.default_rng(0)
     plane = random.normal(size=(5000, 3)) @ random.normal(size=(3, 16))
@@ -97,13 +90,6 @@ def test_a_tree_is_used_where_points_fill_few_dimensions() -> None:
     assert Neighbours(constant)._tree is not None
     assert Neighbours(random.normal(size=(5000, 16)))._tree is None
     assert Neighbours(random.normal(size=(5000, 3)) @ random.normal(size=(3, 21)))._tree is None
-
-
-@pytest.mark.parametrize("points", [np.zeros((50, 2)), np.zeros((1, 2))])
-def test_points_that_are_all_the_same_are_in_order_of_position(points: np.ndarray) -> None:
-    asked = np.ones((3, points.shape[1]))
-    k = min(5, len(points))
-    assert_equal(Neighbours(points).query(asked, k), brute_force(points, asked, k))
 
 
 def test_nothing_is_found_among_no_points() -> None:

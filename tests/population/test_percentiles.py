@@ -32,11 +32,6 @@ numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 3
 samples = arrays(float, st.tuples(st.integers(1, 30), st.integers(1, 4)), elements=numbers)
 
 
-def test_four_values_have_their_own_percentiles() -> None:
-    percentiles = Percentiles.fit(ONE, column(5, 1, 3, 100))
-    np.testing.assert_array_equal(percentiles.of(column(5, 1, 3, 100)), column(0.75, 0.25, 0.5, 1))
-
-
 @pytest.mark.parametrize(
     ("counterfactual", "cost"), [(3, 0), (1, 0.6), (2, 0.2), (9, 0), (10, 0.2), (0, 0.8), (2.5, 0.2), (99, 0.2)]
 )

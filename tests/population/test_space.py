@@ -62,15 +62,11 @@ def test_columns_without_values_and_tables_without_rows_are_spaces_too() -> None
     assert np.isfinite(MeasuringSpace.fit(schema, np.empty((0, 2))).transform([[1, 2.0]])).all()
 
 
-def test_no_rows_have_no_points() -> None:
-    space = MeasuringSpace.fit(SCHEMA, TRAIN)
-    assert space.transform(TRAIN[:0]).shape == (0, space.dimension)
-
-
 def test_sparse_points_are_the_points() -> None:
     space = MeasuringSpace.fit(SCHEMA, TRAIN)
     rows = np.vstack((TRAIN, [[-8, 2, 2, NAN, NAN], [1.5, NAN, 7, 4, 0]]))
     np.testing.assert_array_equal(space.sparse(rows).toarray(), space.transform(rows))
+    assert space.transform(rows[:0]).shape == (0, space.dimension)
 
 
 ROWS = np.vstack((TRAIN, [[-8, 2, 2, NAN, NAN], [1.5, NAN, 7, 4, 0], [-9, 0, NAN, NAN, NAN], [20, 1, 0, NAN, -0.0]]))

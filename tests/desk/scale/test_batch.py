@@ -1,6 +1,5 @@
 """One function for every engine: the answers of `explain`, with columns that are known before, whatever comes in."""
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -86,12 +85,6 @@ def test_levels_keep_their_types_and_cells_that_cannot_be_read_are_missing() -> 
     assert table["size"].to_pylist()[1] is None
     assert table["grade"].to_pylist()[1:] == [2, None, None]
     assert table["flag"].to_pylist()[1:] == [None, False, True]
-
-
-def test_it_can_be_pickled(batch: ExplainBatch) -> None:
-    X = people.frame(20, seed=7)
-    copy = pickle.loads(pickle.dumps(batch))
-    assert copy.table(copy.explain(X)).equals(batch.table(batch.explain(X)))
 
 
 @pytest.mark.parametrize(

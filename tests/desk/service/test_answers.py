@@ -167,6 +167,7 @@ def test_options_that_were_found_are_described_without_a_search() -> None:
 def test_how_a_search_ended_is_said_in_german() -> None:
     accepted = next(person for person in trained()[2].index if person not in refused())
     answer = post("/explain", {"person": accepted})
+    assert (answer["status"], answer["options"]) == ("ALREADY_DESIRED", [])
     assert answer["reasons"]["de"] == LANGUAGES["de"].translated(answer["reason"])
     locked = {"person": refused()[0], "locked": list(people.schema().names), "details": False}
     answer = post("/explain", locked)
@@ -221,14 +222,6 @@ def test_an_option_may_only_wait() -> None:
     assert option["waits"]
     assert change["follows"] == "time"
     assert (option["months"], change["suggested"], change["gain"]) == (14, 24, None)
-
-
-def test_somebody_who_is_accepted_needs_nothing() -> None:
-    _, _, others = trained()
-    accepted = next(person for person in others.index if person not in refused())
-    answer = post("/explain", {"person": accepted})
-    assert answer["status"] == "ALREADY_DESIRED"
-    assert answer["options"] == []
 
 
 def test_a_question_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
