@@ -6,6 +6,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -163,7 +164,7 @@ def forged(content: bytes, change: Callable[[dict[str, bytes]], None]) -> bytes:
 def resealed(content: bytes) -> bytes:
     """The content with a seal that matches it."""
     body = content[: -container._SEAL_LENGTH]
-    return body + container._SEAL + container._hash(body).encode()
+    return body + container._SEAL + sha256(body).hexdigest().encode()
 
 
 def _in_container(content: bytes, random: Random) -> bytes:

@@ -12,9 +12,6 @@ from tests.attack.world import FORMATS, write_all
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-FIRST = {kind: name for name, (kind, _, _) in reversed(ATTACKS.items())}.values()
-"""One attack of each format, of which every run makes sure."""
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -30,9 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in ATTACKS]
-)
+@pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_refused(name: str, folder: Path) -> None:
     kind, file, change = ATTACKS[name]
     path = folder / file

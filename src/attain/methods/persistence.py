@@ -225,7 +225,9 @@ def _built(contents: container.Contents, facts: _Facts, state: _State, known: Ma
 
     explainer = build(state.class_name, {key: _unpacked(value, build) for key, value in state.parameters.items()})
     explainer._check_parameters()
-    explainer._keep(Population(table, labels, state.laws, has_rows=facts.reference == "rows"))
+    population = Population(table, labels, state.laws, has_rows=facts.reference == "rows")
+    _ = population.rule_book  # laws that cannot be read are refused here, not when they are first used
+    explainer._keep(population)
     learned = {key.removeprefix(_LEARNED): array for key, array in contents.arrays.items() if key != "table"}
     explainer._restore(state.learned, learned)
     _check_restored(explainer, state.learned, learned)
