@@ -270,6 +270,8 @@ def test_a_person_without_an_answer_has_a_row_that_says_why_and_the_exit_code_sa
     (files / "c.toml").write_text(f"immutable = {json.dumps(list(people.schema().names))}\n")
     assert run(f"{EXPLAIN} --constraints c.toml --out o.csv --json", 3).json["found"] == 0
     assert set(pd.read_csv("o.csv")["status"]) == {"NOTHING_FREE"}
+    nobody_asks = EXPLAIN.replace("granted", "refused")
+    assert run(f"{nobody_asks} --out o.csv --json", 0).json["share_found"] is None
 
 
 def test_records_that_cannot_be_read_are_written_with_the_reason_and_the_others_are_answered(

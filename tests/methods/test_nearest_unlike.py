@@ -139,3 +139,10 @@ def test_few_changes_are_kept_to_by_dropping_the_smallest_shifts():
     )
     assert result.share_found > 0.7
     assert result.option_figures["features_changed"].max() <= 2
+    # (0, 0, 0) needs both a and b of (9, 9, 5), and moves farther with them than with c
+    X = pd.DataFrame(np.repeat([[0, 0, 0], [9, 0, 9], [0, 9, 9], [9, 9, 5]], [5, 10, 10, 10], axis=0), columns=[*"abc"])
+    explainer = NearestUnlike(Schema(tuple(Feature(name, "count") for name in "abc")), figures=False, laws=None).fit(X)
+    result = explainer.explain(
+        lambda x: (x[["a", "b"]] > 5).all(axis=1).astype(int), X.head(1), target=1, constraints={"max_changes": 2}
+    )
+    assert result.frame[["a", "b", "c"]].to_numpy().tolist() == [[9, 9, 0]]

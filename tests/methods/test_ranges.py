@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from attain import Counterfactuals, Feature, GrowingSpheres, Schema
 from attain.answers.ranges import spread
+from attain.methods import NearestUnlike
 from attain.testing import people
 
 RANDOM = np.random.default_rng(0)
@@ -193,3 +194,12 @@ def test_a_spent_budget_leaves_ranges_out() -> None:
     assert result.found.any()
     assert not len(result.ranges)
     assert (result.person_figures["rows_scored"] <= 600).all()
+
+
+def test_a_range_is_left_out_where_the_budget_does_not_reach_all_of_its_values() -> None:
+    rows = pd.DataFrame({"x": np.linspace(0, 10, 21)})
+    schema = Schema((Feature("x", "real", bounds=(0, 10)),))
+    for budget, number in ((80, 0), (103, 0), (104, 1)):  # the search asks 7 times, a range at most 97 times
+        explainer = NearestUnlike(schema, figures=False, laws=None, budget=budget).fit(rows)
+        result = explainer.explain(lambda x: x["x"].between(6, 8).astype(int), rows.head(1), target=1, ranges=True)
+        assert len(result.ranges) == number, budget

@@ -52,6 +52,15 @@ def test_no_rows_never_reach_the_model(numbers):
     assert goal.model.calls == calls
 
 
+def test_a_probability_that_is_just_reached_is_enough(numbers):
+    def half(frame):
+        return np.where(frame["income"] > 3, 0.5, 0.25)
+
+    for probability, margin in ((0.5, 0.0), (0.25, 0.25)):
+        goal = numbers.goal(Model(half, classes=["bad", "good"]), target="good", probability=probability, margin=margin)
+        np.testing.assert_array_equal(goal.score_rows(numbers.rows).met, numbers.frame["income"] > 3)
+
+
 def test_a_digest_follows_the_answers_and_not_the_request(numbers):
     def digest(C=1.0, **request):
         return numbers.goal(LogisticRegression(C=C).fit(numbers.frame, numbers.y), **request).answers_digest

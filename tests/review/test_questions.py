@@ -231,6 +231,12 @@ def test_choices_set_what_they_say() -> None:
     assert open_ids == {f"change: {name}" for name in schema.unreviewed}
 
 
+def test_a_level_to_avoid_joins_those_that_are_avoided_already() -> None:
+    schema = Schema((Feature("job", "categorical", levels=("cook", "thief", "?"), avoid=("thief",)),))
+    question = questions(schema, pd.DataFrame({"job": ["cook", "thief", "?"] * 9}))[0]
+    assert question.apply(schema, question["a"], "Ada")["job"].avoid == ("thief", "?")
+
+
 def test_lengths_of_time_are_ordered_and_advance_by_the_months_between_them() -> None:
     frame = pd.DataFrame({"since": ["over 1 year", "1-3 months", "4-6 months", "7-12 months"] * 20})
     question = asked(frame)["order: since"]

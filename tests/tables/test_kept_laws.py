@@ -61,6 +61,11 @@ def test_an_immutable_computed_column_holds_its_parts_without_laws_too() -> None
     assert made.without_laws().frozen.all()
 
 
+def test_an_immutable_column_holds_what_its_parts_are_computed_from() -> None:
+    chain = (Feature("a", "count"), Feature("b", "count", derived="2 * a"), Feature("c", "count", derived="2 * b"))
+    assert region([[1, 2, 4]], schema=Schema(chain), immutable=["c"]).frozen.all()
+
+
 def test_a_sum_follows_its_parts() -> None:
     made = region([[1, 2, 3, 0, 0, 0]], "total = a + b")
     assert final(made, [4, 2, 3, 0, 0, 0]) == [[4, 2, 6, 0, 0, 0]]

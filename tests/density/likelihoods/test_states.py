@@ -101,6 +101,12 @@ def test_a_value_beyond_the_bounds_is_impossible_and_one_beyond_the_data_is_not(
     assert density[2] < density[1] < -10
 
 
+def test_a_tail_ends_at_the_bound_though_rounding_goes_beyond() -> None:
+    parts = (np.array([-0.5, 15.5]), np.array([16.0, 5.0]), np.array([0.0, 3.0]))
+    column = States(Feature("a", "count", bounds=(0, 20)), 1.0, *parts)
+    assert column.draw(np.array([1]), np.array([np.nextafter(1.0, 0.0)])) == 20
+
+
 def test_values_that_many_rows_share_are_states_of_their_own() -> None:
     column = States.fit(*COLUMNS["atoms"])
     states = column.encode(np.array([0.0, 2.5, 2.5 + 1e-9, 2.5 - 1e-9]))

@@ -221,6 +221,14 @@ def test_every_deleted_inserted_duplicated_or_moved_line_is_found(
     assert bool(audit.verify(log.path, key=KEY)) is (altered == original)
 
 
+def test_a_first_line_that_follows_another_is_found(tmp_path: Path) -> None:
+    line = chained({"kind": "repair", "removed": ""}, Head(0, "0" * 64), "2026-11-19T12:00:00.000000Z", None)
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(line, sort_keys=True, separators=(",", ":")) + "\n")
+    (problem,) = audit.verify(path).problems
+    assert "does not have the hash of the line before it" in problem.text
+
+
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_a_truncated_end_is_found_by_a_known_head_alone(kept: int, tmp_path: Path) -> None:
     log = written(tmp_path)
