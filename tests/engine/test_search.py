@@ -211,7 +211,7 @@ def test_all_that_a_search_proposes_is_in_final_form_and_keeps_the_rules(limit: 
             whose, (met, score, _, _) = np.full(len(rows), i), made.goal.score_rows(rows)
             settled, _ = made.region.form_and_admit(rows, whose)
             assert settled.tobytes() == rows.tobytes()
-            assert made.region.kept(rows, whose).all()
+            assert made.region.tolerates(rows, whose).all()
             most = max(most, made.region.changed(rows, whose).sum(axis=1).max())
             search.receive(met.view(np.uint8), score)
         answers = search.answers()

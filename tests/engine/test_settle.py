@@ -29,7 +29,7 @@ def test_rules_laws_and_computed_columns_are_as_in_plain_python(seed: int) -> No
     rows, owners, _ = candidates(region, random, 12)
     formed, admitted = region.form_and_admit(rows, owners)
     assert (region.admits(formed, owners) == admitted).all()
-    kept, derived = region.kept(formed, owners), region.derived(rows, region.factuals[owners])
+    kept, derived = region.tolerates(formed, owners), region.derived(rows, region.factuals[owners])
     unlawful = region.breaks_law(formed, owners)
     for i, owner in enumerate(owners.tolist()):
         plain, row = Reference(region, owner), formed[i].tolist()
@@ -69,7 +69,7 @@ def test_no_rows_give_none() -> None:
     none = np.empty(0, dtype=np.intp)
     for found in region.form_and_admit(region.factuals[none], none, region.factuals[none]):
         assert len(found) == 0
-    assert region.kept(region.factuals[none], none).shape == (0, len(region.book.rules))
+    assert region.tolerates(region.factuals[none], none).shape == (0, len(region.book.rules))
 
 
 def test_what_the_engine_is_given_must_fit() -> None:

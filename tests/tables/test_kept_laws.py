@@ -125,17 +125,17 @@ def test_a_row_that_breaks_a_law_itself_may_go_on_but_not_break_it_by_more() -> 
     made = region([[9, 5, 0, 0, 0, 0]], "a <= b", "if job = no then school = none")
     owners = np.zeros(4, dtype=np.intp)
     rows = np.array([[9, 5, 1, 0, 0, 0], [8, 5, 0, 0, 0, 0], [10, 5, 0, 0, 0, 0], [9, 9, 0, 0, 0, 0]], dtype=float)
-    assert made.kept(rows, owners).all(axis=1).tolist() == [True, True, False, True]
+    assert made.tolerates(rows, owners).all(axis=1).tolist() == [True, True, False, True]
     assert made.allows(rows, owners).tolist() == [True, True, False, True]
     with_job = region([[0, 0, 0, 2, 0, 0]], "if job = no then school = none")
     rows = np.array([[5, 0, 0, 2, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1]], dtype=float)
-    assert with_job.kept(rows, owners).all(axis=1).tolist() == [True, False, True, True]
+    assert with_job.tolerates(rows, owners).all(axis=1).tolist() == [True, False, True, True]
 
 
 def test_a_rule_is_asked_of_everybody() -> None:
     strict = Schema(SCHEMA.features, ("a <= b",))
     made = region([[9, 5, 0, 0, 0, 0]], schema=strict)
-    assert not made.kept(np.array([[9, 5, 1, 0, 0, 0.0]]), np.zeros(1, dtype=int)).all()
+    assert not made.tolerates(np.array([[9, 5, 1, 0, 0, 0.0]]), np.zeros(1, dtype=int)).all()
 
 
 def test_a_follower_keeps_its_own_limits() -> None:

@@ -1,8 +1,9 @@
 """The search of one person: starts, candidates that become cheaper version by version, and a pool of what passes.
 
-Starts are real rows' cells and ascents along the score; the best of them are candidates, which move (`candidates`). Where
-nothing passes, more real rows are starts, once; then the guard's limits are relaxed, level by level. How the search asks
-about rows is said at `Search`.
+Starts are rows that flip the decision: given ones, the person with real rows' cells, and ascents along the score. The best
+of them become candidates, which are made cheaper (`candidates`). A row passes if it keeps the guard's limits. Where none
+does, more real rows are tried, once; then the limits are relaxed, level by level. `Search` says how rows are proposed, and
+how the decisions about them come back.
 """
 
 from libc.math cimport INFINITY
@@ -17,9 +18,9 @@ from attain.engine.shortlist cimport Shortlist
 from attain.engine.starts cimport Questions, Starts, sort_all
 
 cdef enum:
-    GIVEN, TRANSPLANTS, PULLED, ASCENT, SEARCH, PAIRS, ENDED
-    MEASURED = 64  # the most starts that candidates are chosen among
-    MOST_GIVEN = 16
+    GIVEN, TRANSPLANTS, PULLED, ASCENT, WALKS, PAIRS, ENDED  # phases; before WALKS, rows are asked about to find starts
+    MOST_STARTS = 64  # the cheapest starts, among which candidates are chosen
+    MOST_GIVEN = 16  # of the given rows, the first
 
 
 cdef class Search:
@@ -35,14 +36,15 @@ cdef class Search:
     - Each changes something. It may change more features than the owner may: `People` is given a settler without a
       largest number of changes, because the search counts those beyond it as excess. `answers` never change more.
     - All are for the owner named in `begin`. A row may be proposed again later, and twice at once.
-    - The last rows may be more than the budget leaves.
+    - The last batch may be larger than what is left of the budget.
 
     `receive` takes one entry for each row, in the same order, and before the next `propose`: whether it flips the decision
-    (uint8, 0 or 1), and a score (float64), larger where the row is closer to flipping it. Scores choose starts; candidates
-    move by decisions alone. A row that nobody was asked about gets 0 and the lowest score. Every row counts as asked in
-    the search's own budget, which was given to `begin`.
+    (uint8, 0 or 1), and a score (float64), larger where the row is closer to flipping it. Scores only guide ascents. A row
+    that the model was not asked about gets 0 and the lowest score. Every row counts as asked in the search's own budget,
+    which was given to `begin`.
 
-    `answers` are rows that were proposed and said to flip the decision, and that pass, the cheapest first: in final form.
+    `answers` are rows in final form that flip the decision and pass: the cheapest first, but those that break a law last.
+    With a compiled model they need not have been proposed.
     """
 
     cdef Memory memory
@@ -58,17 +60,18 @@ cdef class Search:
     def __cinit__(self, People people):
         cdef Memory memory
         cdef Py_ssize_t ranked = min(people.settings.ranked, people.thinned.rows)
-        cdef Py_ssize_t asked = 2 * people.settings.candidates * people.settings.at_once
+        cdef Py_ssize_t versions = 2 * people.settings.candidates * people.settings.at_once  # candidates of two levels
         self.memory = memory = Memory()
         self.people, self.person = people, Person(people, memory)
         self.shortlist = Shortlist(self.person, memory)
-        self.questions = Questions(max(3 * ranked, people.frees * people.width, asked) + 64, people.columns, memory)
+        # the most at once: transplants, each pulled and with fewer changes; a step of an ascent; versions; `MOST_GIVEN`
+        self.questions = Questions(max(3 * ranked, people.frees * people.width, versions) + 64, people.columns, memory)
         self.starts = Starts(self.person, self.questions, memory)
         self.pool = Pool(self.person, memory)
         self.candidates = Candidates(self.person, self.shortlist, self.pool, memory)
 
     def begin(self, Py_ssize_t owner, Py_ssize_t budget, given):
-        """Begins the search of one person; `given` rows, in any form, are proposed first, those that can be settled."""
+        """Begins the search of one person; of `given` rows, in any form, the first 16 are proposed if they can be settled."""
         cdef const double[:, ::1] rows = matrix(given, self.people.columns)
         cdef Py_ssize_t i
         self.person.begin(owner, budget)
@@ -110,7 +113,7 @@ cdef class Search:
             self.take_decisions()
 
     def answers(self):
-        """What passes, the cheapest first: rows (n, d)."""
+        """What was found, as the class describes it: rows (n, d)."""
         return self.copied(self.pool.rows, self.pool.number)
 
     cdef copied(self, const double* rows, Py_ssize_t n):
@@ -118,9 +121,9 @@ cdef class Search:
         return np.array(<const double[:n, :d]> rows) if n else np.empty((0, d))
 
     cdef Py_ssize_t next_rows(self) noexcept nogil:
-        """Asks the next questions; returns how many they are."""
+        """Lists in `questions` the next rows to be decided on; returns how many, or 0 when the search has ended."""
         while self.phase != ENDED and self.person.asked < self.person.budget:
-            if self.phase == GIVEN or self.phase == PULLED:  # these are asked already, or were
+            if self.phase == GIVEN or self.phase == PULLED:  # listed when the phase began; none are left once decided
                 if not self.questions.number:
                     self.phase = TRANSPLANTS if self.phase == GIVEN else ASCENT
                     continue
@@ -131,7 +134,7 @@ cdef class Search:
             elif self.phase == ASCENT:
                 self.starts.ascend()
                 if not self.questions.number:
-                    self.choose()
+                    self.begin_walks()
             else:
                 self.ask_candidates()
                 if not self.questions.number:
@@ -139,11 +142,11 @@ cdef class Search:
             if self.questions.number:
                 return self.questions.number
         self.questions.number = 0
-        self.conclude()
+        self.finish()
         return 0
 
     cdef void ask_candidates(self) noexcept nogil:
-        """Asks about the next versions of every candidate."""
+        """Lists the next versions of every candidate."""
         cdef const double* rows
         cdef Py_ssize_t i, k, n
         for i in range(self.candidates.number):
@@ -151,16 +154,16 @@ cdef class Search:
             for k in range(n):
                 self.questions.add(rows + k * self.questions.columns, i)
 
-    cdef void conclude(self) noexcept nogil:
-        """Where the budget ends the search before anything passes: the starts, at the first level that one passes."""
-        if self.phase < SEARCH and self.starts.number:
-            self.choose()
+    cdef void finish(self) noexcept nogil:
+        """Ends the search; where nothing has passed, limits are relaxed until a candidate or a start does."""
+        if self.phase < WALKS and self.starts.number:  # the budget was spent on starts
+            self.begin_walks()
         while self.starts.number and not self.pool.number and self.relax():
             pass
         self.phase = ENDED
 
     cdef void take_decisions(self) noexcept nogil:
-        """Goes on with the decisions about the rows that were asked about."""
+        """Goes on with the decisions about the rows in `questions`."""
         cdef Py_ssize_t i, last = -1
         if self.questions.number == 0:
             return
@@ -170,7 +173,7 @@ cdef class Search:
             return
         if self.phase == ASCENT:
             self.starts.take_step()
-        elif self.phase < SEARCH:
+        elif self.phase < WALKS:
             self.starts.take_met()
         else:
             for i in range(self.questions.number):
@@ -180,20 +183,20 @@ cdef class Search:
                     last = self.questions.asker[i]
         self.questions.number = 0
 
-    cdef void choose(self) noexcept nogil:
-        """The candidates among the starts: those of least merit, some of which change different features."""
+    cdef void begin_walks(self) noexcept nogil:
+        """Makes the best starts candidates and begins their walks; without starts, goes on to the next stage."""
         if not self.starts.number:
             self.next_stage()
             return
         self.starts.sort()
-        self.list_near()
+        self.make_shortlists()
         self.candidates.number = 0
-        self.pick()
+        self.add_candidates()
         self.candidates.walk(self.people.settings.first_penalty)
-        self.phase = SEARCH
+        self.phase = WALKS
 
-    cdef void list_near(self) noexcept nogil:
-        """Makes the shortlists around the cheapest start that passes, or else the one of least excess."""
+    cdef void make_shortlists(self) noexcept nogil:
+        """Makes the shortlists around the cheapest start that passes, of the first `measured`, or that of least excess."""
         cdef Py_ssize_t i, at = 0, best = 0
         cdef double least = INFINITY
         for i in range(min(self.starts.number, self.people.settings.measured)):
@@ -212,20 +215,19 @@ cdef class Search:
         cdef const double* row = self.starts.cheapest(rank)
         self.shortlist.measure(row, self.shortlist.unrelated(row), NULL)
 
-    cdef void pick(self) noexcept nogil:
-        """Measures starts, the cheapest first, keeps those that pass, and begins with the best."""
-        cdef Py_ssize_t i, turn, n = min(self.starts.number, <Py_ssize_t>MEASURED), first = self.candidates.number, most
-        cdef double[MEASURED] merit
-        cdef Py_ssize_t[MEASURED] order
+    cdef void add_candidates(self) noexcept nogil:
+        """Measures the cheapest starts, puts those that pass into the pool, and makes the best of them candidates."""
+        cdef Py_ssize_t i, turn, n = min(self.starts.number, <Py_ssize_t>MOST_STARTS), first = self.candidates.number, most
+        cdef double[MOST_STARTS] merit
+        cdef Py_ssize_t[MOST_STARTS] order
         cdef const double* row
         for i in range(n):
             self.measure_start(i)
             if self.shortlist.measured.excess <= 0.0:
                 self.pool.keep(self.starts.cheapest(i), self.shortlist.measured.cost)
-            merit[i] = self.shortlist.measured.cost
-            merit[i] += self.people.settings.penalty * self.shortlist.measured.excess
+            merit[i] = self.shortlist.measured.cost + self.people.settings.penalty * self.shortlist.measured.excess
         sort_all(merit, order, n)
-        for turn in range(2):  # different features first, then whatever is best
+        for turn in range(2):  # first those that change different features, then the best of the others
             most = self.people.settings.candidates if turn else self.people.settings.different
             for i in range(n):
                 if order[i] < 0 or self.candidates.number - first >= most:
@@ -236,8 +238,8 @@ cdef class Search:
                     order[i] = -1
 
     cdef void next_stage(self) noexcept nogil:
-        """After the last candidate is done: pairs; then, where nothing passes, more starts, or wider limits."""
-        if self.phase == SEARCH and self.people.settings.paired:
+        """After the last candidate, or without starts: pairs; then, where nothing passes, more real rows or wider limits."""
+        if self.phase == WALKS and self.people.settings.paired:
             self.phase = PAIRS
             self.candidates.pair_best()
         elif self.pool.number:
@@ -246,15 +248,15 @@ cdef class Search:
             self.phase = TRANSPLANTS
         elif self.starts.number and self.relax():
             self.candidates.walk(self.people.settings.penalty)
-            self.phase = SEARCH
+            self.phase = WALKS
         else:
             self.phase = ENDED
 
     cdef bint relax(self) noexcept nogil:
-        """Goes on with candidates and starts at the next level; returns whether there is one."""
+        """Relaxes the limits by one level, for the candidates and more from the starts; returns whether there was one."""
         if self.person.level + 1 >= self.people.limits.shape[0]:
             return False
         self.person.level += 1
         self.candidates.begin_again(self.people.settings.candidates)
-        self.pick()
+        self.add_candidates()
         return True

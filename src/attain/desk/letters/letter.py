@@ -116,7 +116,7 @@ def write(
     if people is not None:
         positions = sorted({position for person in people for position in result.positions(person)})
     letters = []
-    for content in contents(result, explainer, model, read, positions, reasons, options):
+    for content in contents(result, explainer, model, read, positions, max_reasons=reasons, max_options=options):
         label = plain(content.person)
         values = {
             **vars(content),

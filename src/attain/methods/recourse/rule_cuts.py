@@ -77,7 +77,7 @@ class RuleCuts:
     def __call__(self, actions: list[int]) -> list[Row]:
         """Conditions by the rules that the choice breaks; none where it is allowed."""
         region, row, owner = self._region, self.row(actions), np.array([self._i])
-        broken = np.flatnonzero(~region.kept(row, owner)[0]).tolist()
+        broken = np.flatnonzero(~region.tolerates(row, owner)[0]).tolist()
         if not broken:
             final, admitted = region.form_and_admit(row, owner)
             if admitted[0] and unchanged(final, row).all():
@@ -145,4 +145,4 @@ class RuleCuts:
         rows = np.repeat(self.row(actions), len(group), axis=0)
         rows[:, group.columns] = group.cells
         rows = region.derived(rows, region.factuals[owners])
-        return region.violations(rows, owners)["derived"] if k == _LIMITS else ~region.kept(rows, owners)[:, k]
+        return region.violations(rows, owners)["derived"] if k == _LIMITS else ~region.tolerates(rows, owners)[:, k]
