@@ -25,24 +25,24 @@ SHARED = {"base", "latent", "persistence"}
 """Parts of `attain.methods` that are not a method."""
 
 BUDGETS = {
-    "": 67,
-    "core": 1_645,
-    "engine": 2_587,
-    "schema": 3_043,
-    "tables": 1_318,
-    "models": 2_392,
-    "population": 1_209,
-    "density": 2_108,
-    "results": 1_863,
-    "search": 1_334,
-    "answers": 920,
-    "methods": 3_580,
-    "metrics": 1_654,
-    "review": 744,
-    "datasets": 121,
-    "testing": 687,
-    "desk": 3_437,
-    "cli": 1_748,
+    "": 45,
+    "core": 1_609,
+    "engine": 2_544,
+    "schema": 2_990,
+    "tables": 1_176,
+    "models": 2_338,
+    "population": 1_202,
+    "density": 2_030,
+    "results": 1_763,
+    "search": 1_230,
+    "answers": 898,
+    "methods": 3_362,
+    "metrics": 1_375,
+    "review": 731,
+    "datasets": 114,
+    "testing": 617,
+    "desk": 3_427,
+    "cli": 1_672,
 }
 """The most code lines of each room, without blanks, comments and docstrings; "" is the top of the package.
 
@@ -54,15 +54,7 @@ LONGEST = 400
 """The most lines of a file in Cython, with comments and all."""
 LONGEST_PYTHON = 450
 """The same in Python, tests among them."""
-STILL_LONGER: tuple[str, ...] = (
-    "src/attain/metrics/measures.py",
-    "tests/cli/test_commands.py",
-    "tests/desk/audit/test_audit.py",
-    "tests/desk/letters/test_letters.py",
-    "tests/desk/letters/test_options.py",
-    "tests/methods/guarded/test_guarded.py",
-    "tests/methods/test_persistence.py",
-)
+STILL_LONGER: tuple[str, ...] = ()
 """Files that are longer. No file joins them; `make budgets` takes out those that are not any more."""
 
 ASKING = {"attain.search.problem", "attain.search.statuses", "attain.answers.session", "attain.answers.recheck"}

@@ -52,13 +52,6 @@ def test_a_column_that_a_law_determines_follows() -> None:
     made = region([[0, 0, 0, 0, 0, 0]], YEARS)
     assert final(made, [0, 0, 0, 2, 5, 0], [0, 0, 0, 0, 9, 0]) == [[0, 0, 0, 2, 12, 0], [0, 0, 0, 0, 0, 0]]
     assert made.frozen.tolist() == [[False, False, False, False, True, False]]
-    assert not made.without_laws().frozen.any()
-
-
-def test_an_immutable_computed_column_holds_its_parts_without_laws_too() -> None:
-    schema = Schema((Feature("a", "count"), Feature("b", "count"), Feature("sum", "count", derived="a + b")))
-    made = region([[1, 2, 3]], "b = 2 * a", schema=schema, immutable=["sum"])
-    assert made.without_laws().frozen.all()
 
 
 def test_an_immutable_column_holds_what_its_parts_are_computed_from() -> None:

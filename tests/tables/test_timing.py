@@ -219,7 +219,7 @@ def test_a_number_without_a_limit_goes_on_for_a_century() -> None:
 def test_less_time_is_the_same_as_a_limit_on_it(months: int) -> None:
     for own in ({}, {"since": -9}, {"job": "clerk", "grade": "mid"}):
         less, limited = region(own).at(months), region(own, max_months=months)
-        for name in ("start", "frozen", "frozen_without_laws", "max_months"):
+        for name in ("start", "frozen", "max_months"):
             assert np.array_equal(getattr(less, name), getattr(limited, name)), name
         assert np.array_equal(less.low[:, 2:], limited.low[:, 2:])
         assert np.array_equal(less.high[:, 2:], limited.high[:, 2:])

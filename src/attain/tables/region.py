@@ -29,7 +29,7 @@ from attain.tables.table import Table, is_on_grid, ordinary_cells
 KINDS_OF_VIOLATION = ("immutable", "bounds", "level", "transition", "grid", "derived", "max_changes", "months")
 """The kinds of violation, besides broken rules and laws, which are named by their text."""
 
-_PER_ROW = ("factuals", "start", "frozen", "frozen_without_laws", "low", "high", "cost", "max_changes", "max_months")
+_PER_ROW = ("factuals", "start", "frozen", "low", "high", "cost", "max_changes", "max_months")
 """The arrays of a region with an entry for each row."""
 
 
@@ -51,8 +51,6 @@ class Region:
         (n, d). Frozen cells are copied from it.
     frozen
         Cells that no search moves, (n, d): immutable, computed, clocks, held, stuck, or missing and not fillable.
-    frozen_without_laws
-        The same, if there were no laws.
     low, high
         The smallest and largest value of a number, or position of an ordered level, (n, d).
     states
@@ -75,7 +73,6 @@ class Region:
     factuals: np.ndarray
     start: np.ndarray
     frozen: np.ndarray
-    frozen_without_laws: np.ndarray
     low: np.ndarray
     high: np.ndarray
     states: dict[int, np.ndarray]
@@ -132,12 +129,11 @@ class Region:
             high[:, clocks] = np.where(runs, book.timing.advanced(factuals, max_months), high[:, clocks])
             frozen[:, clocks] = True
         _move_inwards(low, high, table.layout.narrow)
-        limits = frozen, frozen, low, high, states, cost, max_changes, max_months
+        limits = frozen, low, high, states, cost, max_changes, max_months
         region = cls(schema, factuals, factuals, *limits, book, table.layout.narrow)
-        without_laws = region._stuck() | frozen | book.without_laws.held(pinned)
-        with_laws = without_laws | held
-        with_laws[:, list(region.book.following)] = True
-        return replace(region, frozen=with_laws, frozen_without_laws=without_laws).at(max_months)
+        frozen = region._stuck() | frozen | book.without_laws.held(pinned) | held
+        frozen[:, list(region.book.following)] = True
+        return replace(region, frozen=frozen).at(max_months)
 
     def at(self, months: float | np.ndarray) -> Region:
         """The region with some number of months, one for all or (n,), but no more than rows may take."""
@@ -157,15 +153,11 @@ class Region:
         _move_inwards(low, high, self.narrow)
         region = replace(self, start=start, low=low, high=high, states=states, max_months=limit)
         stuck = region._stuck()
-        return replace(region, frozen=self.frozen | stuck, frozen_without_laws=self.frozen_without_laws | stuck)
+        return replace(region, frozen=self.frozen | stuck)
 
     def after(self, rows: np.ndarray, owners: np.ndarray) -> Region:
         """A region with a row for each candidate: that of its owner, with the months that the candidate takes."""
         return self.subset(owners).at(self.months(rows, owners))
-
-    def without_laws(self) -> Region:
-        """What the rows may become if laws need not be kept."""
-        return replace(self, frozen=self.frozen_without_laws, book=self.book.without_laws).at(self.max_months)
 
     def __len__(self) -> int:
         return len(self.factuals)
