@@ -100,6 +100,7 @@ os.chmod("writable", 0o777)
 for out in ("writable/w.csv", "writable/w/"):  # whatever is imported on first use
     assert main([*explain, "--workers", "1", "--out", out]) == 0
 assert main(["schema", "infer", "people.csv", "--out", "writable/w.toml"]) == 0
+assert main(["audit", "key", "writable/key"]) == 0
 os.mkdir("closed", 0o700 if os.geteuid() == 0 else 0)
 os.chmod(".", 0o555)
 if os.geteuid() == 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import webbrowser
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -108,6 +107,8 @@ def serve(arguments: Arguments) -> None:
             note("the service can be reached from other machines, without encryption: put a proxy with TLS before it")
         app.state.warm_up()
         if not arguments.no_open:
+            import webbrowser  # not every Python has it, and nothing else needs it
+
             threading.Timer(0.5, webbrowser.open, [address]).start()
         with suppress(KeyboardInterrupt):  # how the service is stopped
             server(app).run(sockets=[listening])

@@ -342,7 +342,7 @@ class _Clock:
 @contextmanager
 def _slow_world() -> Iterator[_Clock]:
     clock = _Clock()
-    looks = [(Region, name, 0.02) for name in ("form_and_admit", "final_form", "admits", "allows", "kept")]
+    looks = [(Region, name, 0.02) for name in ("form_and_admit", "final_form", "admits", "allows", "tolerates")]
     with ExitStack() as stack:
         for owner, name, seconds in (*looks, (Goal, "score_rows", 0.1), (Goal, "confirm_rows", 0.1)):
             slower = clock.advanced_by(getattr(owner, name), seconds)
