@@ -76,5 +76,6 @@ def test_numbers_are_cut_into_bands_of_about_equally_many() -> None:
     ]
     assert bands([5, 5, 5, 9]) == ["5", "5", "5", "9"]
     assert bands([NAN]) == [None]
+    assert bands([1, 2, 3, 4], 2) == ["1 to 2", "1 to 2", "3 to 4", "3 to 4"]
     ordered = recourse_gap({"x": [1.0, 2.0, 3.0]}, ["18 to 30", "9 to 17", "100 to 110"]).groups["group"]
     assert ordered.tolist() == ["9 to 17", "18 to 30", "100 to 110"]

@@ -127,13 +127,13 @@ def checked_confidence(confidence: float) -> float:
     return float(confidence)
 
 
-def bands(values: ArrayLike) -> list[str | None]:
-    """Numbers as up to four bands of about equal size, such as `18 to 29`; None for missing ones."""
+def bands(values: ArrayLike, number: int = 4) -> list[str | None]:
+    """Numbers as up to `number` bands of about equal size, such as `18 to 29`; None for missing ones."""
     column = np.asarray(values, dtype=np.float64)
     present = column[~np.isnan(column)]
     if not len(present):
         return [None] * len(column)
-    edges = np.unique(np.quantile(present, (0.25, 0.5, 0.75), method="inverted_cdf"))
+    edges = np.unique(np.quantile(present, np.linspace(0, 1, number + 1)[1:-1], method="inverted_cdf"))
     place = np.searchsorted(edges, column, side="left")
     names = {}
     for band in set(place[~np.isnan(column)].tolist()):
