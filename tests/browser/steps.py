@@ -1,12 +1,11 @@
 """A running service, and steps that several tests take."""
 
 import json
-import time
 from dataclasses import dataclass
 from typing import Any
 from urllib.request import Request, urlopen
 
-from tests.counting import PATIENCE
+from tests.counting import LOOKS, PATIENCE
 
 TOKEN = "the-token-of-the-tests-of-the-page"
 
@@ -48,7 +47,8 @@ def settled(page: Any) -> None:
 
 def until(page: Any, condition: str, given: Any = None) -> None:
     """Waits for a JavaScript function to say true. Playwright's own needs `eval`, which the page's policy forbids."""
-    end = time.monotonic() + PATIENCE
-    while not page.evaluate(condition, given):
-        assert time.monotonic() < end, condition
+    for _ in range(LOOKS):
+        if page.evaluate(condition, given):
+            return
         page.wait_for_timeout(30)
+    raise AssertionError(condition)
