@@ -305,12 +305,6 @@ class Answers:
         figures = {name: values[chosen] for name, values in self.figures.items()}
         return Answers(self.rows[chosen], self.owners[chosen], self.sort_key[chosen], self.status, figures)
 
-    def subset(self, owners: np.ndarray) -> Answers:
-        """The answers of the rows of the batch at `owners`, sorted; answers then belong to positions in it."""
-        chosen = self.at(positions(np.isin(self.owners, owners)))
-        status = [self.status[i] for i in owners]
-        return replace(chosen, owners=np.searchsorted(owners, chosen.owners), status=status)
-
     def with_answers_to(self, other: Answers, owners: np.ndarray) -> Answers:
         """These and those of another search of the rows at `owners`, whose status is that of the other search."""
         status = list(self.status)
